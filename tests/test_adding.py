@@ -94,7 +94,7 @@ QUESTION = {
             "def largest(case):\n"
             "    row = case.random.randrange(len(case.pair.source))\n"
             '    ranked = [case.pair.source[key] for key in np.argsort(-case.head_values("encoder.shares")[row])]\n'
-            "    answers = outcomes(right=ranked[0], second=ranked[1], least=ranked[-1])\n"
+            "    answers = make_outcomes(right=ranked[0], second=ranked[1], least=ranked[-1])\n"
             '    return Question("choice", answers, {"asking": case.pair.source[row]}, options=case.pair.source)\n\n\n'
             'ATTENTION_ITEMS = (\n    Item("largest", "softmax", largest),\n',
         ),
@@ -329,8 +329,8 @@ def test_new_lesson_and_new_step_need_few_edits(copy: Path) -> None:
         path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
     script = """
 from headlight.viz.service.service import Service
-from headlight.viz.lessons.experiment_server import experiment_function
-from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.experiment_server import make_experiment_call
+from headlight.viz.lessons.tensors import make_tensors_call
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from headlight.viz.browser_files.static_files import content
@@ -344,10 +344,10 @@ assert b"Once more zh" in content("lessons.js")
 assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
 values = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
 service = Service(Settings())
-assert len(tensors_function(service)(values)["tensors"]) == 1
+assert len(make_tensors_call(service)(values)["tensors"]) == 1
 assert first["steps"][1]["experiment"]["controls"][0]["form"] == "slider"
 run = {"request": values["request"], "lesson": "greeting", "step": "count", "set": {"rows": 3}}
-result = experiment_function(service)(run)
+result = make_experiment_call(service)(run)
 assert result["numbers"] == {"all": "6"} and result["figures"][0]["values"] == [1, 2, 3]
 """
     process = subprocess.run([sys.executable, "-c", script], cwd=copy, capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
 """Value types of request fields. Each type validates input and has a JSON form for the browser.
 
-A limit is a number or the name of a setting.
+A limit is a number, or the name of the setting that contains it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headlight.model.intervention_records import MAX_INTERVENTIONS, BorrowMap, C
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.settings import Settings
 
-MAX_INDEX = 1000  # number of layers or heads, more than in any model; the page clamps indices
+MAX_INDEX = 1000  # limit on layers and heads, above that of any model; the page clamps indices to those of the model
 MAX_TOKEN_ID = 10_000_000  # larger than any vocabulary
 
 
@@ -55,8 +55,8 @@ class TextsValue(ValueKind):
     """A list of texts. Each is checked where it is used, so that one wrong text does not stop the others."""
 
     name, annotation = "texts", list[str]
-    most: int
-    factor: int  # all texts together may have this times the characters of one
+    most: int  # maximum number of texts
+    factor: int  # maximum characters of all texts together, as a multiple of the maximum of one text
 
     def check(self, name: str, value: Any, settings: Settings) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
@@ -91,7 +91,7 @@ class TextOrIdsValue(ValueKind):
 
 @dataclass(frozen=True)
 class IntValue(ValueKind):
-    """An integer in a range; `setting` may lower the maximum. `empty`: null is allowed."""
+    """An integer in a range. `setting` names a setting that may lower the maximum. `empty` allows null."""
 
     name, annotation = "whole", int
     low: int
@@ -131,7 +131,7 @@ class FloatValue(ValueKind):
 
 @dataclass(frozen=True)
 class BoolValue(ValueKind):
-    """A boolean."""
+    """True or false. Other values, such as 0 and 1, are rejected."""
 
     name, annotation = "switch", bool
 
@@ -155,8 +155,8 @@ class LayerValue(ValueKind):
     """A layer index from 0, or the mean of all layers."""
 
     name, annotation = "place", int
-    merged: tuple[str, ...] = ("mean",)
-    high: int = MAX_INDEX - 1
+    merged: tuple[str, ...] = ("mean",)  # names of reductions, accepted in place of an index
+    high: int = MAX_INDEX - 1  # last index
 
     def check(self, name: str, value: Any, settings: Settings) -> Any:
         return check_index(name, value, count=self.high + 1, merged=self.merged)
@@ -190,7 +190,10 @@ class HeadIdValue(ValueKind):
 
 @dataclass(frozen=True)
 class RivalValue(ValueKind):
-    """A position of the translation and the ID of the rival there, null to compare with none; null: the default."""
+    """A target position and the token ID that competes there, `[position, token ID]`.
+
+    The ID is null if the token is scored without a rival. Null in place of the pair means the page's default.
+    """
 
     name, annotation = "rival", str
     high: int  # last position
@@ -235,7 +238,7 @@ class InterventionsValue(ValueKind):
         return changes
 
 
-# ---------------------------------------------------------------- single checks, also used without a field
+# ---------------------------------------------------------------- checks of one value, also called without a field
 
 
 def check_text(name: str, value: Any, *, limit: int) -> str:
@@ -259,7 +262,7 @@ def check_int(name: str, value: Any, *, low: int, high: int) -> int:
 
 
 def check_head(values: Mapping[str, Any], layers: int, heads: int) -> tuple[int, int]:
-    """Validate the layer and the head of a call."""
+    """Validate the fields `layer` and `head` of a call. Both count from 0."""
     layer = check_int("layer", values.get("layer"), low=0, high=layers - 1)
     return layer, check_int("head", values.get("head"), low=0, high=heads - 1)
 

@@ -68,27 +68,27 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         if service.backend.uses_gradio_queue:
             page.unload(translate_widget.stop)
     page.space_id = None  # outside the Hub's iframe, Gradio would load a header from two other hosts
-    install_queue(page, service.line)
+    install_queue(page, service.request_queue)
     serve_metrics(page, service, settings)
     return page
 
 
-def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> None:
-    """Serve the page until a stop signal. `more`: options for tests."""
+def launch_page(page: Page, settings: Settings | None = None, **launch_options: Any) -> None:
+    """Serve the page until a stop signal. Tests pass further options of Gradio's `launch`."""
     settings = settings or read_settings()
     limit_arenas()
     check_can_bind(settings)
     is_bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
     app_options = app_kwargs(settings, page)
     app_options["middleware"].append(preload_middleware(page))
-    app_options["routes"] = [*call_routes(page.calls, page.service.line, settings), *routes()]
-    signals = None if more.pop("prevent_thread_lock", False) else collect_signals()
+    app_options["routes"] = [*call_routes(page.calls, page.service.request_queue, settings), *routes()]
+    signals = None if launch_options.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(
         prevent_thread_lock=True,
         quiet=True,  # Gradio's messages are for developers: "set `share=True` in `launch()`"
         server_name=f"[{settings.host}]" if is_bare_ipv6 else settings.host,
         server_port=settings.port,
-        max_threads=MAX_JOBS,  # Gradio's limit on running jobs; those of the page run in threads of `calls`
+        max_threads=MAX_JOBS,  # Gradio's limit on running jobs; calls of widgets run in the threads of `CallTable`
         theme=gradio_theme(),
         head=f"<style>{styles()}</style>",  # not `css`: Gradio would rewrite every rule and break some
         footer_links=["api"],
@@ -98,7 +98,7 @@ def launch_page(page: Page, settings: Settings | None = None, **more: Any) -> No
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
         app_kwargs=app_options,
-        **more,
+        **launch_options,
     )
     limit_connections(page.server, on_a_space=settings.on_a_space)
     sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")

@@ -59,7 +59,7 @@ MAX_TOKENS = INT_RANGES["max_length"][1]  # upper bound per sentence
 QUESTIONS = ("head-needed", "word-effects", "weight-computed")  # classes of the elements in `viz/widgets/heads`
 MEASURES = ("maps", *STATISTICS)
 MAX_SAFE_INTEGER = 2**53 - 1  # largest exact integer in JavaScript
-MAX_TOP = 50  # heads that /effects measures, each by a run of its own
+MAX_TOP = 50  # heads that /effects measures; each takes one run of the model
 MAX_NAME_CHARACTERS = 100  # maximum length of a model's name
 MAX_LESSON_CHARACTERS = 800  # maximum length of a lesson's state
 MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
@@ -67,7 +67,10 @@ MAX_LANGUAGE_CHARACTERS = 40  # maximum length of a language code
 
 @dataclass(frozen=True)
 class Field:
-    """A row. Its phrases are `field_NAME`, `option_NAME` or `tool_NAME` on the page, `api_NAME` in the API."""
+    """A row of the table.
+
+    Its phrases are `field_NAME`, `option_NAME` or `tool_NAME` on the page, and `api_NAME` in the API.
+    """
 
     name: str
     value: ValueKind
@@ -87,8 +90,8 @@ class Field:
         return self.value.as_json(settings) | properties
 
 
-MAX_BATCH = 64  # sentences of one call of /batch
-BATCH_FACTOR = 16  # they may have this times the characters of one sentence, together
+MAX_BATCH = 64  # sentences per call of /batch
+BATCH_FACTOR = 16  # maximum characters of these sentences together, as a multiple of the maximum of one sentence
 
 FREE_ENDPOINTS = ("translate", "attention", "effects", "scan")  # one sentence, with all options
 ENDPOINT_NAMES = (*FREE_ENDPOINTS, "judge", "batch")
@@ -101,6 +104,7 @@ _DEFAULTS = {
 
 
 def _field(name: str, value: ValueKind, **more: Any) -> Field:
+    """Return a row with the default of the request record."""
     return Field(name, value, default=_DEFAULTS.get(name), **more)
 
 
@@ -144,32 +148,32 @@ class Selection:
 
     kind: Kind = _selection_field(ChoiceValue(KINDS), "cross", api=("attention",))
     view: str = _selection_field(ChoiceValue(("matrix", "effect", "lines", "numbers")), "matrix")
-    lead: bool = _selection_field(BoolValue(), False)  # effects on the lead over the likeliest other token
+    lead: bool = _selection_field(BoolValue(), False)  # measure effects on the lead over the likeliest other token
     words: bool = _selection_field(BoolValue(), False, on_page=True)  # whole words instead of sub-words
     scale: str = _selection_field(ChoiceValue(("linear", "log", "row")), "linear", on_page=True)
     special: bool = _selection_field(BoolValue(), True, on_page=True)  # show start and end tokens
     palette: str = _selection_field(ChoiceValue(PALETTES), PALETTES[0], on_page=True)
     rescale: bool = _selection_field(BoolValue(), False, on_page=True)  # rows without special tokens sum to one again
-    averages: bool = _selection_field(BoolValue(), False, on_page=True)  # means and maxima beside the heads of the wall
+    averages: bool = _selection_field(BoolValue(), False, on_page=True)  # the head wall also shows means and maxima
     threshold: float = _selection_field(FloatValue(0.0, 1.0, 0.01), 0.05)  # weaker lines are not drawn
     layer: LayerOrMean = _selection_field(LayerValue(), 0, api=("attention",), always_in_link=True)
     head: IndexOrReduction = _selection_field(HeadValue(), "mean", api=("attention",), always_in_link=True)
     row: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned query
     column: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)  # the pinned key
-    # The chosen token of the translation, where no row of the map is one.
+    # The selected target position, for maps whose rows are not target tokens.
     word: int | None = _selection_field(IntValue(0, MAX_TOKENS - 1, empty=True), None)
-    # The position of a token of the translation and its rival, without a rival if that is None; None: the default.
+    # A target position and the token ID of its rival (None: no rival); None: the page's default.
     rival: tuple[int, int | None] | None = _selection_field(RivalValue(MAX_TOKENS - 1), None)
     # Content of the head wall: maps, or a measure per head.
     measure: str = _selection_field(ChoiceValue(MEASURES), MEASURES[0])
     # The role whose heads the wall outlines; empty: none.
     role: str = _selection_field(ChoiceValue(("", *ROLE_NAMES)), "")
-    explain: bool = _selection_field(BoolValue(), False)  # Explain this head is open
-    # The open question beside the map; empty: none.
+    explain: bool = _selection_field(BoolValue(), False)  # whether "Explain this head" is open
+    # The question that is open next to the map; empty: none.
     question: str = _selection_field(ChoiceValue(("", *QUESTIONS)), "")
-    # Number of target tokens on display; None: all.
+    # Number of target tokens shown; None: all.
     written: int | None = _selection_field(IntValue(1, MAX_TOKENS, empty=True), None)
-    pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the other side of a comparison
+    pinned: HeadId | None = _selection_field(HeadIdValue(), None)  # the head that the selected head is compared with
     # A head of the second model; None: the most similar to the first model's head.
     beside_head: HeadId | None = _selection_field(HeadIdValue(), None)
     # The second model; empty: one with the same source language.
@@ -178,7 +182,7 @@ class Selection:
     beside_beam: int | None = _selection_field(IntValue(*BEAM_RANGE, "max_beam", empty=True), None)
     # Lesson, step and its state: "walk.softmax.token-4.encoder-0-7".
     lesson: str = _selection_field(TextValue(MAX_LESSON_CHARACTERS), "")
-    beside_same: bool = _selection_field(BoolValue(), False)  # the second model reads the first one's translation
+    beside_same: bool = _selection_field(BoolValue(), False)  # force the second model to the first model's translation
 
 
 SELECTION_FIELDS: tuple[Field, ...] = tuple(
@@ -203,10 +207,10 @@ OPTIONS = tuple(
 
 
 def parameters(endpoint: str) -> tuple[Field, ...]:
-    """Return the parameters of an endpoint in order: the sentence, its own ones, the decoding options."""
+    """Return the parameters of an endpoint in order: sentence, arguments of this endpoint only, decoding options."""
     text, *options = (row for row in (*BATCH_FIELDS, *REQUEST_FIELDS) if endpoint in row.api)
     own = [row for row in (*SELECTION_FIELDS, *EFFECT_FIELDS) if endpoint in row.api]
-    if endpoint == "judge":  # the translation is what is judged
+    if endpoint == "judge":  # /judge scores this translation, so it is required
         (target,) = (row for row in options if row.name == "target")
         own, options = [replace(target, required=True)], [row for row in options if row is not target]
     return (text, *own, *options)
@@ -224,14 +228,14 @@ def browser_fields() -> dict[str, list[dict[str, Any]]]:
 
 
 def default_options(settings: Settings) -> DecodingOptions:
-    """Return the default options if neither the visitor nor the model sets any."""
+    """Return the options for requests in which neither the visitor nor the model sets them."""
     return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
 
 
 def parse_request(values: Any, settings: Settings, defaults: DecodingOptions | None = None) -> TranslationRequest:
     """Validate a request from named values; `text` is required.
 
-    `defaults` replace missing options; for API requests without options they are `DecodingOptions()`.
+    `defaults` replace missing options. Without `defaults`, as in the API, those of `DecodingOptions` apply.
     """
     checked = _check_fields(values, REQUEST_FIELDS, settings)
     options = {} if defaults is None else {row.name: getattr(defaults, row.name) for row in OPTIONS}

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             while True:
                 time.sleep(POLL_SECONDS)
     finally:
-        leave()
+        shut_down()
     return 0
 
 
@@ -70,11 +70,11 @@ def handle_sigterm_as_sigint() -> None:
         signal.signal(stop_signal, on_signal)
 
 
-def serve(scaled: dict[str, Any], host: str, port: int) -> None:
+def serve(scale_options: dict[str, Any], host: str, port: int) -> None:
     """Deploy the application and print its address."""
     from headlight.viz.backends.replica import deployment
 
-    deploy(deployment.options(**scaled).bind(), host, port)
+    deploy(deployment.options(**scale_options).bind(), host, port)
     address = f"http://{host}:{port}"
     sys.stdout.write(f"Answers at {address}\nHEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n")
     sys.stdout.flush()
@@ -108,7 +108,7 @@ def deploy(application: Any, host: str, port: int) -> None:
     serve.run(application, name=NAME, route_prefix="/")
 
 
-def leave() -> None:
+def shut_down() -> None:
     """Stop the application and this machine's cluster.
 
     Standard output is redirected to hide Ray's message that the controller has stopped.

@@ -27,7 +27,7 @@ CLUSTER_CONCURRENCY = 32  # parallel computations; this process only waits for t
 PREFIX = "HEADLIGHT_"
 DOWNLOAD_LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
 OTHER_VARIABLES = ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE", DOWNLOAD_LIMIT, "HEADLIGHT_CHROMIUM")
-# Kubernetes adds variables for each service in the namespace. One whose name begins with "headlight" has our prefix.
+# Kubernetes sets variables for each service in the namespace. A service called "headlight…" has our prefix.
 _SERVICE_NAME = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)")
 _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
@@ -51,7 +51,7 @@ class Settings:
     max_request_kb: int = 256
     max_answer_mb: int = 32  # enough for a sentence of a hundred tokens with all weights
     concurrency: int = 2
-    line: int = 1000
+    line: int = 1000  # queued computations
     max_wait_s: int = 60
     host: str | None = None  # None: loopback, or `GRADIO_SERVER_NAME`
     port: int | None = None  # None: the first free port from 7860
@@ -178,9 +178,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     numbers = {field: _parse_integer(field, values.pop(field)) for field in _RANGES}
     on_a_space = bool(variables.get("SPACE_ID"))
     public = on_a_space or _is_public(values["host"], variables)
-    models = _models(values.pop("models"), public=public)
+    models = _parse_models(values.pop("models"), public=public)
     allowed_hosts = _parse_hosts(values.pop("allowed_hosts"), variables, public=public, on_a_space=on_a_space)
-    frames = _frames(values.pop("frames"))
+    frames = _parse_frames(values.pop("frames"))
     folder = values.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
@@ -245,7 +245,7 @@ def load_hub_list() -> list[dict[str, Any]]:
     return models
 
 
-def _models(text: str, *, public: bool) -> tuple[str, ...]:
+def _parse_models(text: str, *, public: bool) -> tuple[str, ...]:
     """Parse Hub ids. On a public page, visitors may download only these models, unless `*` is included."""
     hub_ids = tuple(entry["id"] for entry in load_hub_list())
     if not text:
@@ -262,20 +262,20 @@ def _models(text: str, *, public: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*hub_ids, *names))) if ANY_MODEL in names else names
 
 
-def _is_public(host: str, value: Mapping[str, str]) -> bool:
+def _is_public(host: str, variables: Mapping[str, str]) -> bool:
     """Whether other machines can reach the page: by its address, a share link or a reverse proxy's path.
 
     An unset host means `GRADIO_SERVER_NAME`, or else loopback, as in Gradio.
     """
-    is_shared = value.get("GRADIO_SHARE", "").lower() == "true" or bool(value.get("GRADIO_ROOT_PATH"))
-    name = (host or value.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
+    is_shared = variables.get("GRADIO_SHARE", "").lower() == "true" or bool(variables.get("GRADIO_ROOT_PATH"))
+    name = (host or variables.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
     try:
         return is_shared or not ipaddress.ip_address(name).is_loopback
     except ValueError:
         return is_shared or name != "localhost"
 
 
-def _frames(text: str) -> tuple[str, ...]:
+def _parse_frames(text: str) -> tuple[str, ...]:
     """Parse sites as scheme and host, because they are inserted into a header."""
     if not text:
         return Settings.frames

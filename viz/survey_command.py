@@ -20,7 +20,7 @@ REPORT = "report.html"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", metavar="FILE|find|report", help="sentences, one per line: [⇥ translation [⇥ links]]")
+    parser.add_argument("source", metavar="FILE|find|report", help="sentences, one per line: [⇥ translation [⇥ links]]")
     parser.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="the survey to search or to draw")
     parser.add_argument(
         "--model", default=DEFAULT_MODEL, help=f"a folder, or a name in assets/models ({DEFAULT_MODEL})"
@@ -44,11 +44,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure a corpus, search a survey or write its report. Returns the exit code."""
     polars()  # fail before measuring if polars is missing
-    if arguments.what in ("find", "report") and arguments.folder is None:
-        raise CommandError(f"Name the folder of a survey: headlight survey {arguments.what} DIR.")
-    if arguments.what == "find":
+    if arguments.source in ("find", "report") and arguments.folder is None:
+        raise CommandError(f"Name the folder of a survey: headlight survey {arguments.source} DIR.")
+    if arguments.source == "find":
         return _find(arguments)
-    if arguments.what == "report":
+    if arguments.source == "report":
         path = arguments.folder / REPORT
         write_file(path, survey_report_page(arguments.folder))
         print(path)
@@ -61,7 +61,7 @@ def _survey(arguments: argparse.Namespace) -> int:
         raise CommandError("Name a folder for the survey: --output DIR.")
     if arguments.workers is not None and arguments.workers < 1:
         raise CommandError(f"--workers must be at least 1, not {arguments.workers}.")
-    file, model = Path(arguments.what), model_folder(arguments.model)
+    file, model = Path(arguments.source), model_folder(arguments.model)
     measures = [name.strip() for name in arguments.measure.split(",") if name.strip()]
     plan = make_plan(model, file, check_measures(measures))
     start_survey(arguments.output, plan)

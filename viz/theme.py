@@ -20,7 +20,7 @@ FONT = (
     '"Helvetica Neue", Arial, "PingFang SC", "Hiragino Sans GB", "Hiragino Sans", "Microsoft YaHei", '
     '"Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic", sans-serif'
 )
-CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # pixels
+CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # font sizes in pixels
 MIN_FONT_PIXELS = 11  # for labels in dense maps
 
 ThemeName = Literal["light", "dark"]
@@ -142,13 +142,13 @@ STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
 }
 SCALE_SAMPLES = 33
 PALETTES = tuple(name for name in STOPS if name != "difference")  # palettes of maps; the first is the default
-# Neighbours differ most, because heads that are compared often have adjacent numbers.
+# In degrees. Adjacent hues differ most, because heads that are compared often have adjacent indices.
 HUES = (260, 50, 150, 330, 205, 95, 290, 15)
 LIGHTNESS: dict[ThemeName, tuple[float, ...]] = {"light": (0.50, 0.38, 0.60), "dark": (0.78, 0.90, 0.66)}
 
 
 @cache
-def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str], ...]:
+def _sample_scale(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str], ...]:
     stops = [_to_lab(stop) for stop in STOPS[name][theme]]
     results = []
     for step in range(count):
@@ -166,7 +166,7 @@ def colour_scale(name: str, theme: Theme, samples: int = SCALE_SAMPLES) -> Colou
         raise ValueError(f"There is no colour scale {name!r}: choose {', '.join(STOPS)}.")
     if samples < 2:
         raise ValueError(f"samples must be at least 2, not {samples}.")
-    return [[position, colour] for position, colour in _samples(name, theme.name, samples)]
+    return [[position, colour] for position, colour in _sample_scale(name, theme.name, samples)]
 
 
 def head_colour(theme: Theme, head: int) -> str:
@@ -191,7 +191,7 @@ def browser_theme() -> dict[str, dict[str, Any]]:
     return {
         name: {
             "variables": css_custom_properties(theme),
-            "scales": {scale: [colour for _, colour in _samples(scale, name, SCALE_SAMPLES)] for scale in STOPS},
+            "scales": {scale: [colour for _, colour in _sample_scale(scale, name, SCALE_SAMPLES)] for scale in STOPS},
             "heads": [head_colour(theme, head) for head in range(len(HUES) * len(LIGHTNESS[name]))],
         }
         for name, theme in THEMES.items()

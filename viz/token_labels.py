@@ -47,7 +47,7 @@ class TokenLabel:
     full: str  # not truncated
     special: bool  # start and end tokens
     continues_word: bool  # follows the previous token without a space
-    read: str = ""  # in front of a decoder row: "saw → ", the token that was just read
+    read: str = ""  # prefix of a decoder row: the token just read and an arrow, such as "saw → "
 
     @property
     def row_name(self) -> str:
@@ -76,7 +76,7 @@ class TokenLabel:
 
 
 def token_labels(tokens: Sequence[Token]) -> tuple[TokenLabel, ...]:
-    """Return one label per token. Pieces of a split character show it with their number: 翻 2/3."""
+    """Return one label per token. The pieces of a split character are numbered: 翻 2/3."""
     results = []
     previous: Token | None = None
     for token in tokens:
@@ -114,28 +114,28 @@ def make_visible(text: str) -> str:
     if not text:
         return EMPTY
     if text.isspace():
-        return "".join(_sign(character) for character in text)
+        return "".join(_visible_symbol(character) for character in text)
     characters = []
     for index, character in enumerate(text):
         if character in JOINING_CHARACTERS or ord(character) in TAGS:
-            characters.append(character if index > 0 else _sign(character))
+            characters.append(character if index > 0 else _visible_symbol(character))
         elif not index and unicodedata.combining(character):
             characters.append("◌" + character)
         else:
-            characters.append(character if character == " " else _sign(character))
+            characters.append(character if character == " " else _visible_symbol(character))
     return "".join(characters)
 
 
 @lru_cache(maxsize=4096)  # the same tokens recur often
-def truncate(text: str, longest: int = MAX_COLUMNS) -> str:
+def truncate(text: str, max_columns: int = MAX_COLUMNS) -> str:
     """Truncate to a number of columns with an ellipsis, without splitting grapheme clusters."""
     clusters = [_limit_accents(cluster) for cluster in grapheme_clusters(text)]
-    if sum(map(display_width, clusters)) <= longest:
+    if sum(map(display_width, clusters)) <= max_columns:
         return "".join(clusters)
     prefix, width = [], 1  # one column for the ellipsis
     for cluster in clusters:
         width += display_width(cluster)
-        if width > longest:
+        if width > max_columns:
             break
         prefix.append(cluster)
     return "".join(prefix).rstrip() + "…"
@@ -157,7 +157,7 @@ def grapheme_clusters(text: str) -> list[str]:
     """Split a text into grapheme clusters."""
     results: list[str] = []
     for character in text:
-        is_flag_letter = "\U0001f1e6" <= character <= "\U0001f1ff"
+        is_flag_letter = _is_flag_letter(character)
         extends_cluster = (
             unicodedata.category(character) in ("Mn", "Me", "Mc")
             or character in JOINING_CHARACTERS
@@ -167,7 +167,7 @@ def grapheme_clusters(text: str) -> list[str]:
         if results and (
             extends_cluster
             or results[-1].endswith("\u200d")
-            or (is_flag_letter and len(results[-1]) == 1 and _is_flag(results[-1]))
+            or (is_flag_letter and len(results[-1]) == 1 and _is_flag_letter(results[-1]))
         ):
             results[-1] += character
         else:
@@ -212,7 +212,7 @@ def _breakable_pieces(text: str) -> Iterator[str]:
     yield piece
 
 
-def _sign(character: str) -> str:
+def _visible_symbol(character: str) -> str:
     if character in VISIBLE_SIGNS:
         return VISIBLE_SIGNS[character]
     category = unicodedata.category(character)
@@ -239,5 +239,5 @@ def _limit_accents(cluster: str) -> str:
     return "".join(character for index, character in enumerate(cluster) if index not in marks[MAX_ACCENTS:])
 
 
-def _is_flag(character: str) -> bool:
+def _is_flag_letter(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"

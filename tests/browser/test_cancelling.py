@@ -82,7 +82,7 @@ def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> I
 
     monkeypatch.setattr(translator, "stream", stepping)
     monkeypatch.setattr(translate_widget.service, "stream", telling)
-    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)  # send every step
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL_SECONDS", 0)  # send every step
     yield run
     run.let.set()
 

@@ -250,15 +250,17 @@ def test_ime_composition_is_translated_after_commit(visit: Visit, live_requests:
 def test_live_backs_off_under_load_and_recovers(
     visit: Visit, live_requests: LiveRequests, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT_SECONDS", 0.05)
     page = visit(live=True, script=QUICK_CLOCK)
     expose_state(page)
     says = page.locator(".translate .live-says")
-    with translate_widget.service.line.enqueue(Visitor("198.51.100.7", "s")):
+    with translate_widget.service.request_queue.enqueue(Visitor("198.51.100.7", "s")):
         write(page, SENTENCE)
         expect(says).to_have_text("The server is busy: Live updates more slowly.")
         assert state(page, "busy") is False
-    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", PATIENCE / 1000)  # the queue is empty, even on a slow machine
+    monkeypatch.setattr(
+        translate_tab, "LIVE_TIMEOUT_SECONDS", PATIENCE / 1000
+    )  # the queue is empty, even on a slow machine
     wait_for_translation(page, SENTENCE)
     page.keyboard.press("End")
     more = " Und morgen liest er wieder."

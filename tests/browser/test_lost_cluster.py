@@ -38,7 +38,7 @@ class Elsewhere:
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Elsewhere]:
-    monkeypatch.setattr(cluster_backend, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_backend, "RETRY_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(cluster_backend, "BACK_OFF_SECONDS", 0.0)
     machine = Elsewhere()
     yield machine

@@ -111,13 +111,13 @@ def test_two_runs_fit_on_phone_and_stop_on_leaving(
     page.wait_for_selector(".train-side[data-phase=runs]")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list")).to_be_visible()
-    assert training.wait_for(lambda: training.line.running_count == 0 and not training._runs, PATIENCE / 1000)
+    assert training.wait_for(lambda: training.queue.running_count == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
     wait_until_idle(page)
 
 
 def test_full_training_queue_is_retried_until_a_run_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
-    line = translate_widget.service.training.line
+    line = translate_widget.service.training.queue
     page = visit_step(visit, "watch")
     max_waiting, line.max_waiting = line.max_waiting, 0
     try:

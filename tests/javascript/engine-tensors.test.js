@@ -12,11 +12,11 @@ const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
 const SERVER = `
 import json, sys
 from headlight.model.core.probes import all_probes
-from headlight.viz.lessons.tensors import model_values, tensors_function
+from headlight.viz.lessons.tensors import model_values, make_tensors_call
 from headlight.viz.service.service import Service
 from headlight.viz.settings import read_settings
 service = Service(read_settings())
-ask = tensors_function(service)
+ask = make_tensors_call(service)
 names = list(all_probes(service.model_info("de-en").model))
 answers = [ask(values) for values in json.loads(sys.argv[1])]
 print(json.dumps({"names": names, "answers": answers}))`;

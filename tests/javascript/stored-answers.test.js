@@ -37,12 +37,12 @@ test('files of other calls hold one answer', () => {
 test('every setting of an experiment has the result of the server, with the values of the model in use', () => {
   const { stored, lessons, server } = python(`
 import json
-from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.lessons.experiment_server import make_experiment_call
 from headlight.viz.service.service import Service
 from headlight.viz.settings import read_settings
 from headlight.viz.static_site.lesson_content import combinations, experiment_results, static_lessons
 from headlight.viz.tabs.learn import read_lessons
-run, request = experiment_function(Service(read_settings())), {"text": "a", "model": "toy"}
+run, request = make_experiment_call(Service(read_settings())), {"text": "a", "model": "toy"}
 lessons = static_lessons(read_lessons({}))
 asked = [
     {"lesson": lesson["name"], "step": step["name"], "set": chosen, "request": request}

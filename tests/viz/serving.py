@@ -85,7 +85,7 @@ async def launched(service: Service) -> tuple[gr.Blocks, str]:
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")
         box.blur(lambda text: text, box, box, queue=False, api_name="at_once", api_visibility="private")
         register_api(service, CapacityLimiter(40))
-    install_queue(page, service.line)
+    install_queue(page, service.request_queue)
     with socket.socket() as free:  # tests run in parallel, and all would try the same ports
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

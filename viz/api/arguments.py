@@ -9,7 +9,7 @@ from typing import Any
 
 from headlight.viz.errors import PageError, repr_short
 
-MAX_DEPTH = 32  # nested lists and objects; the page needs far fewer
+MAX_DEPTH = 32  # levels of nested lists and objects; the page needs far fewer
 
 
 def parse_json(body: bytes) -> Any:
@@ -40,16 +40,16 @@ def _children(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def bind(signature: inspect.Signature, value: Sequence[Any]) -> list[Any]:
+def bind(signature: inspect.Signature, positional: Sequence[Any]) -> list[Any]:
     """Return all arguments in order, with defaults filled in."""
     limit = len(signature.parameters)
-    if len(value) > limit:
+    if len(positional) > limit:
         names = ", ".join(signature.parameters)
-        raise PageError("data", "too_many_values", {"limit": limit, "choices": names, "given": len(value)})
-    missing = list(signature.parameters.values())[len(value) :]
+        raise PageError("data", "too_many_values", {"limit": limit, "choices": names, "given": len(positional)})
+    missing = list(signature.parameters.values())[len(positional) :]
     for parameter in missing:
         require_argument(parameter)
-    return [*value, *(parameter.default for parameter in missing)]
+    return [*positional, *(parameter.default for parameter in missing)]
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:

@@ -48,14 +48,14 @@ from headlight.viz.request_fields import (
     parse_texts,
 )
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR
-from headlight.viz.service.language_hints import hint_for_programs
+from headlight.viz.service.language_hints import hint_for_api_clients
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import reliability_values
 from headlight.viz.service.request_queue import RequestQueue, fingerprint
 from headlight.viz.service.service import CachedResult, Service
 
 DISCONNECT_POLL_SECONDS = 1.0  # seconds between disconnect checks while a client waits
-PARTIAL_INTERVAL = 0.06  # seconds between partial translations
+PARTIAL_INTERVAL_SECONDS = 0.06  # seconds between partial translations
 STREAMING = ("translate",)  # endpoints that yield partial results
 DECIMALS = 6  # decimals of weights and probabilities, enough for a row to sum to one
 
@@ -93,16 +93,16 @@ class Endpoints:
             "cached": cached,
             "stopped": answer.stopped,
             "reliability": reliability_values(answer.reliability),
-            "hint": hint_for_programs(self.service, answer),
+            "hint": hint_for_api_clients(self.service, answer),
             "partial": False,
         }
 
     def judge(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how reliable a translation of the caller is, as the page judges its own."""
+        """Score the caller's translation and return its reliability, by the rule that the page applies to its own."""
         if not values["target"]:
             raise PageError("target", "missing", {"name": "target"})
         answer, _ = self.service.translate_with_source(self._request(values), "api")
-        # Rules judge the translations that a model has written.
+        # Reliability rules do not apply to a forced target.
         unforced = replace(answer, request=replace(answer.request, target=None))
         return {
             "text": answer.text,
@@ -111,14 +111,14 @@ class Endpoints:
             "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
             "reliability": reliability_values(self.service.read_back(unforced)),
-            "hint": hint_for_programs(self.service, answer),
+            "hint": hint_for_api_clients(self.service, answer),
         }
 
     def batch(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Translate many sentences, batched by length. A sentence that cannot be read has an error."""
-        own, options = _split(values, BATCH_FIELDS)
+        own, options = _split_values(values, BATCH_FIELDS)
         texts = parse_texts(own, self.service.settings)
-        parse_request({"text": "", **options}, self.service.settings)  # wrong options are not an error of each sentence
+        parse_request({"text": "", **options}, self.service.settings)  # raise for wrong options once, not per sentence
         self.service.model_info(options["model"])
         checked = [self._check_sentence(text, options) for text in texts]
         requests = [item for item in checked if isinstance(item, TranslationRequest)]
@@ -151,7 +151,7 @@ class Endpoints:
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the weights of an attention head, with row and column tokens."""
-        selected, request_values = _split(values, SELECTION_FIELDS)
+        selected, request_values = _split_values(values, SELECTION_FIELDS)
         selection = parse_selection({"kind": selected["kind"]}, self.service.settings)
         request = self._request(request_values)
         config = self.service.model_info(request.model).model.config
@@ -177,12 +177,12 @@ class Endpoints:
             # Rows of the maximum sum to more than one.
             "measures": _measures(answer, selection.kind, weights) if head != "max" else None,
             "meaning": ROWS_BY_KIND[selection.kind],
-            "hint": hint_for_programs(self.service, answer),
+            "hint": hint_for_api_clients(self.service, answer),
         }
 
     def effects(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return how much each head supported a written word, predicted for all heads and measured for the largest."""
-        own_values, request_values = _split(values, EFFECT_FIELDS)
+        own_values, request_values = _split_values(values, EFFECT_FIELDS)
         own = parse_effect_fields(own_values, self.service.settings)
         request = self._request(request_values)
         answer, _ = self.service.translate_with_source(request, "api")
@@ -202,7 +202,7 @@ class Endpoints:
             "place": position,
             "predicted": {kind: sums.round(DECIMALS).tolist() for kind, sums in summary.heads.items()},
             "measured": [asdict(head) for head in summary.strongest],
-            "hint": hint_for_programs(self.service, answer),
+            "hint": hint_for_api_clients(self.service, answer),
         }
 
     def scan(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,15 +213,18 @@ class Endpoints:
             "text": answer.text,
             "model": answer.request.model,
             "findings": [finding.values() for finding in findings],
-            "hint": hint_for_programs(self.service, answer),
+            "hint": hint_for_api_clients(self.service, answer),
         }
 
 
 def translate_in_steps(
     service: Service, request: TranslationRequest, on_partial: OnPartial
 ) -> tuple[Translation, bool]:
-    """Translate, and pass on the text so far, at most every `PARTIAL_INTERVAL`. Return also whether it was cached."""
-    shown_at = time.monotonic()
+    """Translate and report the text so far, at most every `PARTIAL_INTERVAL_SECONDS`.
+
+    Returns the translation, and whether it was cached.
+    """
+    last_partial_at = time.monotonic()
     stop = Event()
     with closing(service.stream(request, stop, "api")) as steps:
         for progress in steps:
@@ -229,8 +232,8 @@ def translate_in_steps(
                 return progress.translation, isinstance(progress, CachedResult)
             if HAS_LEFT.get()():
                 break
-            if time.monotonic() - shown_at >= PARTIAL_INTERVAL:
-                shown_at = time.monotonic()
+            if time.monotonic() - last_partial_at >= PARTIAL_INTERVAL_SECONDS:
+                last_partial_at = time.monotonic()
                 on_partial({"text": progress.text, "partial": True})
     raise PageError("data", "no_answer")
 
@@ -254,7 +257,7 @@ def _sentence_values(text: Any, result: Hypothesis | str) -> dict[str, Any]:
     }
 
 
-def _split(values: Mapping[str, Any], fields: Sequence[Field]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_values(values: Mapping[str, Any], fields: Sequence[Field]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate the values of `fields` from those of the request."""
     names = {field.name for field in fields}
     own = {name: value for name, value in values.items() if name in names}
@@ -302,7 +305,7 @@ def register_api(service: Service, threads: CapacityLimiter) -> None:
         function = getattr(endpoints, name)
         wrap = wrap_stream if name in STREAMING else wrap_endpoint
         events.api(
-            wrap(name, function, signature, service.line, threads),
+            wrap(name, function, signature, service.request_queue, threads),
             api_name=name,
             concurrency_limit=None,  # the `RequestQueue` limits computations
         )
@@ -320,7 +323,7 @@ def wrap_endpoint(
     name: str,
     function: Callable[[Mapping[str, Any]], Any],
     signature: inspect.Signature,
-    line: RequestQueue,
+    request_queue: RequestQueue,
     threads: CapacityLimiter | None = None,
 ) -> Callable[..., Any]:
     """Wrap a function as an endpoint that validates arguments, waits in the queue and raises our phrases.
@@ -329,16 +332,16 @@ def wrap_endpoint(
     """
 
     async def call(*positional: Any) -> Any:
-        return await _run(name, function, signature, line, threads, positional)
+        return await _run(name, function, signature, request_queue, threads, positional)
 
-    return _described(call, name, signature)
+    return _set_signature(call, name, signature)
 
 
 def wrap_stream(
     name: str,
     function: Callable[[Mapping[str, Any], OnPartial], Any],
     signature: inspect.Signature,
-    line: RequestQueue,
+    request_queue: RequestQueue,
     threads: CapacityLimiter | None = None,
 ) -> Callable[..., Any]:
     """Wrap a function that reports partial results as an endpoint that yields them, and the result at the end.
@@ -352,14 +355,14 @@ def wrap_stream(
         def compute(values: Mapping[str, Any]) -> Any:
             return function(values, lambda partial: loop.call_soon_threadsafe(partials.put_nowait, partial))
 
-        task = asyncio.create_task(_run(name, compute, signature, line, threads, positional))
+        task = asyncio.create_task(_run(name, compute, signature, request_queue, threads, positional))
         task.add_done_callback(lambda _: partials.put_nowait(None))
         task.add_done_callback(_retrieve_error)
         while (partial := await partials.get()) is not None:
             yield partial
         yield await task
 
-    return _described(call, name, signature)
+    return _set_signature(call, name, signature)
 
 
 def _retrieve_error(task: asyncio.Task[Any]) -> None:
@@ -372,15 +375,16 @@ async def _run(
     name: str,
     function: Callable[[Mapping[str, Any]], Any],
     signature: inspect.Signature,
-    line: RequestQueue,
+    request_queue: RequestQueue,
     threads: CapacityLimiter | None,
     positional: Sequence[Any],
 ) -> Any:
+    """Bind the arguments, wait for a slot, and run the function in a thread. Equal requests share one result."""
     try:
         arguments = bind(signature, positional)
         request_key = fingerprint([name, arguments])
         # The middleware has already admitted the request.
-        with line.enqueue(VISITOR.get(), kind=name, same=request_key, admitted=True) as ticket:
+        with request_queue.enqueue(VISITOR.get(), kind=name, request_key=request_key, admitted=True) as ticket:
             while not await ticket.wait_async(DISCONNECT_POLL_SECONDS):
                 if HAS_LEFT.get()():
                     raise PageError("data", "no_answer")
@@ -397,8 +401,8 @@ async def _run(
         raise EndpointError(PageError("text", "our_fault")) from None
 
 
-def _described(call: Callable[..., Any], name: str, signature: inspect.Signature) -> Callable[..., Any]:
-    """Give an endpoint the name, the types and the description that Gradio shows."""
+def _set_signature(call: Callable[..., Any], name: str, signature: inspect.Signature) -> Callable[..., Any]:
+    """Set the name, the types and the description that Gradio shows for an endpoint."""
     call.__name__ = call.__qualname__ = name
     call.__doc__ = endpoint_docstring(name)
     call.__signature__ = signature  # type: ignore[attr-defined]

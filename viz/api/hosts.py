@@ -18,7 +18,7 @@ from headlight.viz.settings import ANY_HOST, Settings
 
 MCP = re.compile(r"/gradio_api/mcp(/|$)")
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?")
-VARYING = (
+VARY_HEADERS = (
     b"host, x-forwarded-host, x-forwarded-proto, x-gradio-server"  # request headers that Gradio writes into a page
 )
 

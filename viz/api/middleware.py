@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
 from headlight.viz.api.direct_calls import send_result
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.hosts import MCP, VARYING, check_host
+from headlight.viz.api.hosts import MCP, VARY_HEADERS, check_host
 from headlight.viz.api.openapi import OPENAPI_PATH, openapi_document
 from headlight.viz.api.routes import is_served, request_path
 from headlight.viz.api.streams import error_event, stream_job, stream_session
@@ -41,11 +41,11 @@ from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_addr
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
 
-NAMED_CALL = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
-DIRECT_WAYS = ("run", "api")  # Gradio's routes for calls whose response is the result
+NAMED_CALL = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+DIRECT_ROUTES = ("run", "api")  # Gradio's routes for calls whose response is the result
 DIRECT = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
-REQUEST_TIMEOUT = 30.0  # seconds until the request must be complete
+REQUEST_TIMEOUT_SECONDS = 30.0  # seconds until the request must be complete
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 FORMER_CALLS = "/gradio_api/component_server"
 STATUS = {
@@ -87,17 +87,17 @@ def response_headers(settings: Settings, script_hashes: Sequence[str] = ()) -> l
 
 
 def cache_headers(message: Message) -> list[tuple[bytes, bytes]]:
-    """Return headers that forbid shared caches to store HTML and JSON: both may contain the host of the request."""
+    """Return headers that forbid shared caches to store HTML and JSON, which may contain the host of the request."""
     headers = dict(message["headers"])
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
     if b"cache-control" in headers or kind not in (b"text/html", b"application/json"):
         return []
-    return [(b"cache-control", b"private, no-cache"), (b"vary", VARYING)]
+    return [(b"cache-control", b"private, no-cache"), (b"vary", VARY_HEADERS)]
 
 
 async def _field_error(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
-    location = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
+    location = [str(part) for entry in error.errors() for part in entry.get("loc", ())][-1:]
     page_error = PageError("data", "wrong_field", {"name": repr_short(location[0] if location else "data").strip('"')})
     return JSONResponse(page_error.as_json(), status_code=422)
 
@@ -139,13 +139,13 @@ class RequestGuard:
             else:  # the page uses no WebSocket
                 await send({"type": "websocket.close"})  # before the handshake: status 403
             return
-        started = streams = False
+        started = is_stream = False
         script_hashes: list[str] = []  # filled before the response starts
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal started, streams
+            nonlocal started, is_stream
             if message["type"] == "http.response.start":
-                started, streams = (
+                started, is_stream = (
                     True,
                     dict(message["headers"]).get(b"content-type", b"").startswith(EVENT_STREAM_TYPE),
                 )
@@ -167,7 +167,7 @@ class RequestGuard:
             )
             if not started:
                 await refuse(send_with_headers, page_error)
-            elif streams:  # send the error as an event; other responses can only be aborted
+            elif is_stream:  # send the error as an event; other responses can only be aborted
                 await send({"type": "http.response.body", "body": error_event(page_error)})
 
     @property
@@ -197,17 +197,17 @@ class RequestGuard:
         if method == "GET" and path.rstrip("/") == OPENAPI_PATH:
             await JSONResponse(openapi_document())(scope, receive, send)
             return
-        checked = await self._read_and_check(scope, receive)
-        if checked is None:
+        checked_request = await self._read_and_check(scope, receive)
+        if checked_request is None:
             return
-        if DIRECT in checked[0]:
-            name, arguments = checked[0][DIRECT]
-            await send_result(self._endpoint(name), arguments, *checked, send)
+        if DIRECT in checked_request[0]:
+            name, arguments = checked_request[0][DIRECT]
+            await send_result(self._endpoint(name), arguments, *checked_request, send)
             return
         if method in ("GET", "HEAD") and not MCP.match(path):
-            await self.turns.run(scope[ADDRESS], partial(self.app, *checked), send)
+            await self.turns.run(scope[ADDRESS], partial(self.app, *checked_request), send)
             return
-        await self.app(*checked, send)
+        await self.app(*checked_request, send)
 
     # ------------------------------------------------------------ request bodies
 
@@ -216,14 +216,14 @@ class RequestGuard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > self.max_bytes):
-            raise self._too_large()
+            raise self._too_large_error()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return scope, receive  # no body
         try:
-            async with asyncio.timeout(REQUEST_TIMEOUT):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 body = await self._read(receive)
         except TimeoutError as error:
-            raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT)}) from error
+            raise PageError("data", "too_slow", {"limit": round(REQUEST_TIMEOUT_SECONDS)}) from error
         if body is None:
             return None
         if scope["method"] == "POST":
@@ -248,11 +248,11 @@ class RequestGuard:
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self.max_bytes:  # the body is longer than its content-length
-                raise self._too_large()
+                raise self._too_large_error()
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    def _too_large(self) -> PageError:
+    def _too_large_error(self) -> PageError:
         return PageError("data", "too_large", {"limit": self.max_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
@@ -263,7 +263,7 @@ class RequestGuard:
             QUEUE.search(path),
             path.startswith(f"/{FOLDER}/"),
         )
-        route, name = (named_call["way"], named_call["name"]) if named_call else ("", "")
+        route, name = (named_call["route"], named_call["name"]) if named_call else ("", "")
         if route.startswith("call") and name not in self.endpoints:
             raise self._unknown_endpoint_error()
         scope[PROGRAM] = route.startswith("call")
@@ -289,10 +289,10 @@ class RequestGuard:
             check_session(values)
         return None
 
-    def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
+    def _arguments(self, scope: Scope, route: str, name: str, values: dict[str, Any]) -> list[Any]:
         """Return all arguments of the function, with defaults."""
         data: list[Any] = values["data"]
-        if way != "call":
+        if route != "call":
             if not isinstance(values.get("fn_index"), int | None):
                 raise PageError("data", "wrong_field", {"name": "fn_index"})
             function = self._function(name, values.get("fn_index"))
@@ -300,7 +300,7 @@ class RequestGuard:
                 if self.page is not None:  # unknown function, on which Gradio would fail
                     raise self._unknown_endpoint_error()
                 return data
-            if way and function.is_queued and name not in self.endpoints:
+            if route and function.is_queued and name not in self.endpoints:
                 raise self._unknown_endpoint_error()
             name = function.api_name
             if name not in self.endpoints and len(data) < function.input_count and not function.cancels_others:
@@ -311,7 +311,7 @@ class RequestGuard:
             return data
         arguments = bind(self.endpoints[name], data)
         self._admit(scope, name)
-        if way in DIRECT_WAYS:
+        if route in DIRECT_ROUTES:
             scope[DIRECT] = name, arguments
         return arguments
 

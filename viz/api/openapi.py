@@ -26,7 +26,7 @@ _TYPES: dict[Any, JsonObject] = {
 
 @cache
 def openapi_document() -> JsonObject:
-    """Return the document."""
+    """Return the OpenAPI 3.0 document as a dictionary."""
     error = {
         "type": "object",
         "required": ["error"],
@@ -34,9 +34,9 @@ def openapi_document() -> JsonObject:
     }
     paths: JsonObject = {}
     for name in ENDPOINTS:
-        paths[f"{API}/run/{name}"] = {"post": _direct_call(name)}
-        paths[f"{API}/call/v2/{name}"] = {"post": _start(name)}
-        paths[f"{API}/call/v2/{name}/{{event_id}}"] = {"get": _events(name)}
+        paths[f"{API}/run/{name}"] = {"post": _direct_operation(name)}
+        paths[f"{API}/call/v2/{name}"] = {"post": _start_operation(name)}
+        paths[f"{API}/call/v2/{name}/{{event_id}}"] = {"get": _events_operation(name)}
     return {
         "openapi": "3.0.3",
         "info": {"title": "Headlight", "description": phrase("line"), "version": __version__},
@@ -45,7 +45,7 @@ def openapi_document() -> JsonObject:
     }
 
 
-def _direct_call(name: str) -> JsonObject:
+def _direct_operation(name: str) -> JsonObject:
     names = ", ".join(ENDPOINTS[name].parameters)
     data = {"type": "array", "items": {}, "minItems": 1, "description": f"{phrase('openapi_in_order')} {names}."}
     result = {"type": "array", "items": {"type": "object"}, "description": phrase(f"api_{name}_returns")}
@@ -58,7 +58,7 @@ def _direct_call(name: str) -> JsonObject:
     }
 
 
-def _start(name: str) -> JsonObject:
+def _start_operation(name: str) -> JsonObject:
     parameters = ENDPOINTS[name].parameters.values()
     required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
     properties = {
@@ -80,7 +80,7 @@ def _start(name: str) -> JsonObject:
     }
 
 
-def _events(name: str) -> JsonObject:
+def _events_operation(name: str) -> JsonObject:
     event_id = {"name": "event_id", "in": "path", "required": True, "schema": {"type": "string"}}
     return {
         "operationId": f"{name}_events",

@@ -35,11 +35,11 @@ def _compile(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"/(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})/?")
 
 
-_READ, _SENT = _compile((*_GET, _MCP)), _compile((*_POST, _MCP))
+_GET_PATTERN, _POST_PATTERN = _compile((*_GET, _MCP)), _compile((*_POST, _MCP))
 _SERVED = {
-    "GET": _READ,
-    "HEAD": _READ,
-    "POST": _SENT,
+    "GET": _GET_PATTERN,
+    "HEAD": _GET_PATTERN,
+    "POST": _POST_PATTERN,
     "DELETE": _compile((_MCP,)),
     "OPTIONS": _compile((*_GET, *_POST, _MCP)),
 }

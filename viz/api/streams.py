@@ -21,9 +21,9 @@ from headlight.viz.server.event_stream import HEADERS, KEEP_ALIVE_SECONDS
 from headlight.viz.server.gradio_queue import SubscriberQueue
 
 POLL_SECONDS = 1.0  # seconds between checks for pending messages
-CLOSE_TIMEOUT = 10.0  # seconds for the client to receive the last message and close the stream
-ALIVE = b"event: heartbeat\ndata: null\n\n"  # Gradio's format
-CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
+CLOSE_TIMEOUT_SECONDS = 10.0  # seconds for the client to receive the last message and close the stream
+HEARTBEAT_EVENT = b"event: heartbeat\ndata: null\n\n"  # Gradio's format
+CLOSE_EVENT = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
 
 def error_event(error: PageError) -> bytes:
@@ -39,18 +39,18 @@ async def stream_job(queue: SubscriberQueue, job: str, receive: Receive, send: S
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
-            body = await _answer(queue, job, disconnect, send)
+            body = await _wait_for_answer(queue, job, disconnect, send)
         finally:
             disconnect.cancel()
         await send({"type": "http.response.body", "body": body})
 
 
-async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
+async def _wait_for_answer(queue: SubscriberQueue, job: str, disconnect: asyncio.Future[None], send: Send) -> bytes:
     """Wait for the result, sending heartbeats; empty if the client disconnects."""
     last_sent = time.monotonic()
-    while not leaves.done():
+    while not disconnect.done():
         answer = await queue.results.wait(job, POLL_SECONDS)
-        if leaves.done():
+        if disconnect.done():
             break
         if answer is not None:
             queue.results.delete(job)
@@ -63,7 +63,7 @@ async def _answer(queue: SubscriberQueue, job: str, leaves: asyncio.Future[None]
             return error_event(PageError("data", "no_answer"))
         if time.monotonic() - last_sent > KEEP_ALIVE_SECONDS:
             last_sent = time.monotonic()
-            await send({"type": "http.response.body", "body": ALIVE, "more_body": True})
+            await send({"type": "http.response.body", "body": HEARTBEAT_EVENT, "more_body": True})
     return b""
 
 
@@ -77,15 +77,15 @@ async def stream_session(queue: SubscriberQueue, app: ASGIApp, scope: Scope, rec
         proxy = _StreamProxy(queue, session, receive, send, end_subscription)
         if queue.has_pending(session):
             await app(scope, proxy.receive, proxy.send)
-            if not proxy.begun:
+            if not proxy.has_started:
                 return
         else:  # the previous stream delivered the result before the client knew the job id
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         end_subscription()
         if not proxy.closed:
-            await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
+            await send({"type": "http.response.body", "body": CLOSE_EVENT, "more_body": True})
         with suppress(TimeoutError):
-            await asyncio.wait_for(wait_for_disconnect(receive), CLOSE_TIMEOUT)
+            await asyncio.wait_for(wait_for_disconnect(receive), CLOSE_TIMEOUT_SECONDS)
     await proxy.send_final()
 
 
@@ -104,11 +104,11 @@ class _StreamProxy:
         session: str,
         receive: Receive,
         send: Send,
-        stop_listening: Callable[[], None],
+        end_subscription: Callable[[], None],
     ) -> None:
         self._queue, self._session, self._receive, self._send = queue, session, receive, send
-        self._end_subscription = stop_listening
-        self.begun = self.closed = False
+        self._end_subscription = end_subscription
+        self.has_started = self.closed = False
         self.final_message: Message | None = None
 
     async def receive(self) -> Message:
@@ -128,7 +128,7 @@ class _StreamProxy:
     async def send(self, message: Message) -> None:
         """Forward all messages except the last, which `send_final` sends."""
         if message["type"] == "http.response.start":
-            self.begun = True
+            self.has_started = True
         elif not message.get("more_body", False):
             self.final_message = message
             return

@@ -1,7 +1,7 @@
-"""Turns of addresses: how many requests of one address are computed at a time, until their responses start.
+"""Limit on the requests of one address that are computed at the same time, until their responses start.
 
-A page takes tens of milliseconds. If one address asks for hundreds at once, its requests wait here for each other, and
-those of other addresses do not wait behind them.
+A page takes tens of milliseconds. If one address requests hundreds at once, its requests wait here for each other, and
+requests of other addresses do not wait for them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from collections.abc import Awaitable, Callable
 
 from starlette.types import Message, Send
 
-MAX_PARALLEL = 2  # a third one would only compete for the same core
+MAX_PARALLEL = 2  # a third request would only compete for the same core
 
 
 class Turns:
-    """Counts of running requests by address, in order of arrival. Used by the server's event loop only."""
+    """A semaphore per address, which grants turns in order of arrival. Used by the server's event loop only."""
 
     def __init__(self, max_parallel: int = MAX_PARALLEL) -> None:
         self.max_parallel = max_parallel
-        self._semaphores: dict[str, tuple[asyncio.Semaphore, int]] = {}  # with the number of requests
+        self._semaphores: dict[
+            str, tuple[asyncio.Semaphore, int]
+        ] = {}  # address → its semaphore, and the number of its requests
 
     async def run(self, address: str, respond: Callable[[Send], Awaitable[None]], send: Send) -> None:
-        """Respond in turn. The turn ends when the response starts, because the client may read it slowly."""
+        """Call `respond` once a turn is free. The turn ends when the response starts: clients may read it slowly."""
         semaphore, count = self._semaphores.get(address) or (asyncio.Semaphore(self.max_parallel), 0)
         self._semaphores[address] = semaphore, count + 1
         has_turn = False

@@ -38,11 +38,13 @@ from headlight.viz.service.loaded_models import LoadedModels
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode
 
-CONNECT_TIMEOUT = 5.0  # seconds until an address is considered dead
-QUEUE_TIMEOUT = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
-HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat until a machine is considered lost; replicas send one per second
+CONNECT_TIMEOUT_SECONDS = 5.0  # seconds until an address is considered dead
+QUEUE_TIMEOUT_SECONDS = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
+HEARTBEAT_TIMEOUT_SECONDS = (
+    20.0  # seconds without a heartbeat until a machine is considered lost; replicas send one per second
+)
 POLL_SECONDS = 0.1  # seconds between two checks for cancellation while a request waits
-RETRY_DELAY = 0.5  # seconds before a retry, so that the cluster notices the loss first
+RETRY_DELAY_SECONDS = 0.5  # seconds before a retry, so that the cluster notices the loss first
 BACK_OFF_SECONDS = 1.0  # seconds for which requests are rejected if the cluster is unreachable
 MODEL_ID_HEADER = "serve_multiplexed_model_id"  # read by Ray Serve
 
@@ -116,7 +118,7 @@ class ClusterBackend:
             pass  # the application may still be starting
         except ConnectionLostError as error:
             LOG.warning("A machine was lost (%s); its request is sent again.", error)
-        stop.wait(RETRY_DELAY)
+        stop.wait(RETRY_DELAY_SECONDS)
         try:
             yield from self._frames(call, stop)
         except UnreachableError as error:
@@ -128,7 +130,7 @@ class ClusterBackend:
 
     def _frames(self, call: RemoteCall, stop: Event) -> Generator[tuple[bytes, bytes]]:
         with ExitStack() as stack:
-            connection = stack.enter_context(closing(self._connection(CONNECT_TIMEOUT)))
+            connection = stack.enter_context(closing(self._connection(CONNECT_TIMEOUT_SECONDS)))
             try:
                 connection.connect()
             except OSError as error:
@@ -147,7 +149,7 @@ class ClusterBackend:
                 while not stop.is_set():
                     frame = read_frame(response.read)
                     if frame is None:
-                        raise ConnectionLostError("its answer has no end")
+                        raise ConnectionLostError("the answer is incomplete")
                     letter, payload = frame
                     if letter == ERROR:
                         raise PageError(*decode(payload))
@@ -166,15 +168,15 @@ class ClusterBackend:
     ) -> http.client.HTTPResponse | None:
         """Send the request and wait for the response headers. Returns None once `stop` is set."""
         connection.request("POST", "/", encode_call(call), {MODEL_ID_HEADER: call.model_id})
-        sock, deadline = connection.sock, time.monotonic() + QUEUE_TIMEOUT
+        sock, deadline = connection.sock, time.monotonic() + QUEUE_TIMEOUT_SECONDS
         while not select.select([sock], [], [], POLL_SECONDS)[0]:
             if stop.is_set():
                 return None
             if time.monotonic() > deadline:
                 raise PageError("text", "cluster_busy")
-        sock.settimeout(QUEUE_TIMEOUT)
+        sock.settimeout(QUEUE_TIMEOUT_SECONDS)
         response = connection.getresponse()
-        sock.settimeout(HEARTBEAT_TIMEOUT)
+        sock.settimeout(HEARTBEAT_TIMEOUT_SECONDS)
         return response
 
     def _connection(self, seconds: float) -> http.client.HTTPConnection:

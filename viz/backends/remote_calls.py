@@ -1,7 +1,8 @@
 """Wire format between page processes and replicas: one request, a stream of frames back.
 
-A call (`record_codec.py`) contains the model, its revision, the function and its arguments. A frame is a letter, a
-length of eight bytes, and that many bytes: progress, the answer, a user error, an internal error or a heartbeat.
+A call (`record_codec.py`) contains the model, its revision, the function and its arguments. A frame is a one-letter
+type, the length of the payload in eight bytes, and the payload. The types are progress, the answer, a user error, an
+internal error and a heartbeat.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def decode_call(body: bytes) -> RemoteCall:
     """Decode a call. Raises `DecodeError` for invalid bytes."""
     result = decode(body)
     if not isinstance(result, tuple) or len(result) != 5 or not all(isinstance(part, str) for part in result[:4]):
-        raise DecodeError("no call")
+        raise DecodeError("it is not a call")
     call = RemoteCall(*result)
     if not isinstance(call.arguments, tuple) or (call.function != STREAM and call.function not in REMOTE_FUNCTIONS):
-        raise DecodeError("an unknown function")
+        raise DecodeError("the function is unknown")
     return call
 
 
@@ -103,7 +104,7 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[bytes, bytes] | None:
         return None
     length = int.from_bytes(header[1:], "little")
     if length > MAX_FRAME_BYTES:
-        raise EOFError("a frame without an end")
+        raise EOFError("a frame is too long")
     payload = _read_exactly(read, length)
     if len(payload) < length:
         raise EOFError("a frame was cut off")

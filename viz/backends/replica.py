@@ -72,7 +72,7 @@ class Replica:
         try:
             call = decode_call(await request.body())
         except DecodeError:
-            return JSONResponse({"error": "This is no call of a page."}, status_code=400)
+            return JSONResponse({"error": "The body is not a call of a page."}, status_code=400)
         return StreamingResponse(self.stream_frames(call), media_type="application/octet-stream")
 
     async def stream_frames(self, call: RemoteCall) -> AsyncIterator[bytes]:

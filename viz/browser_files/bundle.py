@@ -50,14 +50,14 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
     return _bundle(sources, topological_order(sources), header)
 
 
-def bundle_lazy(sources: Mapping[str, str], loaded: Mapping[str, str], phrases: object) -> Bundle:
+def bundle_lazy(sources: Mapping[str, str], main_sources: Mapping[str, str], phrases: object) -> Bundle:
     """Bundle modules that load later, with phrases by language.
 
-    They may import the modules of `loaded`, the bundle that the page loads before.
+    They may import the modules of `main_sources`, the main bundle, which the page loads first.
     """
-    all_sources = {**loaded, **sources}
-    for path in loaded:
-        lazy_imports = [imported for imported in find_imports(path, loaded[path]) if imported in sources]
+    all_sources = {**main_sources, **sources}
+    for path in main_sources:
+        lazy_imports = [imported for imported in find_imports(path, main_sources[path]) if imported in sources]
         if lazy_imports:
             raise BundleError(
                 f"{path} imports {lazy_imports[0]}, a module of the lazy bundle, which is not loaded yet."

@@ -27,7 +27,7 @@ LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.c
 ICON, SHARE_PICTURE, MANIFEST = "icon.png", "share.png", "manifest.json"
 ICON_SIDE, SHARE_PICTURE_SIZE = 512, (1200, 630)  # pixels
 LAZY_MODULES = ("lessons/", "build/", "quiz/", "deck/")  # loaded on demand
-OTHER_MODULES = ("notebook/", "engine/")  # not part of the page: of notebooks, and of the worker of a static page
+OTHER_MODULES = ("notebook/", "engine/")  # for notebooks, and for the worker of a static page
 LAZY_PHRASES = ("lesson_", "build_", "quiz_", "deck_")
 # Below Gradio's API path: with server-side rendering, Gradio's Node proxy forwards that path and few others, and
 # returns the page for the rest (gradio-app/gradio#9417).

@@ -1,4 +1,4 @@
-"""A drawing of rectangles, lines, texts and images, written as SVG or PDF without a browser. `png_drawing` writes PNG.
+"""A vector drawing of rectangles, lines, texts and images, and its conversion to SVG and PDF. `png_drawing` writes PNG.
 
 All texts use a fixed-width font, so their widths are known: 0.6 em, or 1 em for wide characters.
 """
@@ -67,7 +67,7 @@ class Text:
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """Pixels [height, width, 3] as bytes, enlarged to a rectangle; `smooth` interpolates between them."""
+    """Pixels [height, width, 3] as uint8, scaled to a rectangle; `smooth` interpolates between them."""
 
     x: float
     y: float
@@ -91,29 +91,29 @@ class Drawing:
 
 
 def stack(drawings: Sequence[Drawing]) -> Drawing:
-    """Place drawings below each other."""
+    """Combine drawings into one, below each other."""
     shapes: list[Shape] = []
     top = 0.0
     for drawing in drawings:
-        shapes += [_moved(shape, top) for shape in drawing.shapes]
+        shapes += [_move_down(shape, top) for shape in drawing.shapes]
         top += drawing.height
     return Drawing(max(drawing.width for drawing in drawings), top, drawings[0].background, shapes)
 
 
-def _moved(shape: Shape, down: float) -> Shape:
+def _move_down(shape: Shape, offset: float) -> Shape:
     if isinstance(shape, Line):
-        return replace(shape, y1=shape.y1 + down, y2=shape.y2 + down)
-    return replace(shape, y=shape.y + down)
+        return replace(shape, y1=shape.y1 + offset, y2=shape.y2 + offset)
+    return replace(shape, y=shape.y + offset)
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text."""
+    """Return the width of a text in points."""
     return size * sum(WIDE_WIDTH if _is_wide(letter) else LATIN_WIDTH for letter in text)
 
 
 def to_svg(drawing: Drawing) -> bytes:
     """Return the drawing as SVG."""
-    width, height = _number(drawing.width), _number(drawing.height)
+    width, height = _format_number(drawing.width), _format_number(drawing.height)
     has_images = any(isinstance(shape, Image) for shape in drawing.shapes)
     links = ' xmlns:xlink="http://www.w3.org/1999/xlink"' if has_images else ""
     lines = [
@@ -128,29 +128,30 @@ def to_svg(drawing: Drawing) -> bytes:
 
 def _svg_shape(shape: Shape) -> str:
     if isinstance(shape, Rectangle):
-        place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
-        size = f'width="{_number(shape.width)}" height="{_number(shape.height)}"'
-        return f'<rect {place} {size} fill="{shape.colour}"/>'
+        position = f'x="{_format_number(shape.x)}" y="{_format_number(shape.y)}"'
+        size = f'width="{_format_number(shape.width)}" height="{_format_number(shape.height)}"'
+        return f'<rect {position} {size} fill="{shape.colour}"/>'
     if isinstance(shape, Image):
         return _svg_image(shape)
     if isinstance(shape, Line):
-        start = f'x1="{_number(shape.x1)}" y1="{_number(shape.y1)}"'
-        end = f'x2="{_number(shape.x2)}" y2="{_number(shape.y2)}"'
-        stroke = f'stroke="{shape.colour}" stroke-width="{_number(shape.width)}" shape-rendering="auto"'
+        start = f'x1="{_format_number(shape.x1)}" y1="{_format_number(shape.y1)}"'
+        end = f'x2="{_format_number(shape.x2)}" y2="{_format_number(shape.y2)}"'
+        stroke = f'stroke="{shape.colour}" stroke-width="{_format_number(shape.width)}" shape-rendering="auto"'
         return f"<line {start} {end} {stroke}/>"
     middle = BASELINE * shape.size
     x, y = (shape.x + middle, shape.y) if shape.vertical else (shape.x, shape.y + middle)
-    turn = f' transform="rotate(-90 {_number(x)} {_number(y)})"' if shape.vertical else ""
-    style = f'font-size="{_number(shape.size)}" fill="{shape.colour}" text-anchor="{shape.anchor}"'
-    return f'<text x="{_number(x)}" y="{_number(y)}" {style}{turn}>{html.escape(printable(shape.text))}</text>'
+    rotation = f' transform="rotate(-90 {_format_number(x)} {_format_number(y)})"' if shape.vertical else ""
+    style = f'font-size="{_format_number(shape.size)}" fill="{shape.colour}" text-anchor="{shape.anchor}"'
+    position = f'x="{_format_number(x)}" y="{_format_number(y)}"'
+    return f"<text {position} {style}{rotation}>{html.escape(printable(shape.text))}</text>"
 
 
 def _svg_image(shape: Image) -> str:
-    place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
-    size = f'width="{_number(shape.width)}" height="{_number(shape.height)}" preserveAspectRatio="none"'
+    position = f'x="{_format_number(shape.x)}" y="{_format_number(shape.y)}"'
+    size = f'width="{_format_number(shape.width)}" height="{_format_number(shape.height)}" preserveAspectRatio="none"'
     rendering = "" if shape.smooth else ' style="image-rendering:pixelated"'
     data = base64.b64encode(encode_rgb_png(shape.pixels)).decode()
-    return f'<image {place} {size}{rendering} xlink:href="data:image/png;base64,{data}"/>'
+    return f'<image {position} {size}{rendering} xlink:href="data:image/png;base64,{data}"/>'
 
 
 def to_pdf(drawing: Drawing) -> bytes:
@@ -159,7 +160,7 @@ def to_pdf(drawing: Drawing) -> bytes:
     content = "\n".join(_pdf_shape(shape, drawing.height) for shape in (background, *drawing.shapes))
     stream = zlib.compress(content.encode("ascii"))
     fonts = " ".join(f"/{name} << {font} >>" for name, font in FONTS.items())
-    box = f"[0 0 {_number(drawing.width)} {_number(drawing.height)}]"
+    box = f"[0 0 {_format_number(drawing.width)} {_format_number(drawing.height)}]"
     resources = f"<< /Font << {fonts} >> >>"
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -186,33 +187,35 @@ def _pdf_shape(shape: Shape, height: float) -> str:
     """Return the operators of a shape. In PDF, y grows upward."""
     if isinstance(shape, Image):
         return _pdf_image(shape, height)
-    colour = " ".join(_number(channel / 255) for channel in _channels(shape.colour))
+    colour = " ".join(_format_number(channel / 255) for channel in _parse_rgb(shape.colour))
     if isinstance(shape, Rectangle):
-        corner = f"{_number(shape.x)} {_number(height - shape.y - shape.height)}"
-        return f"{colour} rg {corner} {_number(shape.width)} {_number(shape.height)} re f"
+        corner = f"{_format_number(shape.x)} {_format_number(height - shape.y - shape.height)}"
+        return f"{colour} rg {corner} {_format_number(shape.width)} {_format_number(shape.height)} re f"
     if isinstance(shape, Line):
-        start, end = (f"{_number(x)} {_number(height - y)}" for x, y in ((shape.x1, shape.y1), (shape.x2, shape.y2)))
-        return f"{colour} RG {_number(shape.width)} w {start} m {end} l S"
+        start, end = (
+            f"{_format_number(x)} {_format_number(height - y)}" for x, y in ((shape.x1, shape.y1), (shape.x2, shape.y2))
+        )
+        return f"{colour} RG {_format_number(shape.width)} w {start} m {end} l S"
     x, y, middle = shape.x, height - shape.y, BASELINE * shape.size
     shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * text_width(shape.text, shape.size)
     matrix = ("0 1 -1 0", x + middle, y - shift) if shape.vertical else ("1 0 0 1", x - shift, y - middle)
     parts = [_pdf_text(run, shape.size) for run in _runs(printable(shape.text))]
-    return f"BT {colour} rg {matrix[0]} {_number(matrix[1])} {_number(matrix[2])} Tm {' '.join(parts)} ET"
+    return f"BT {colour} rg {matrix[0]} {_format_number(matrix[1])} {_format_number(matrix[2])} Tm {' '.join(parts)} ET"
 
 
 def _pdf_image(shape: Image, height: float) -> str:
     """Return an inline image (PDF 32000, 8.9.7), in hexadecimal digits."""
     rows, columns = shape.pixels.shape[:2]
-    matrix = f"{_number(shape.width)} 0 0 {_number(shape.height)} {_number(shape.x)}"
+    matrix = f"{_format_number(shape.width)} 0 0 {_format_number(shape.height)} {_format_number(shape.x)}"
     header = f"/W {columns} /H {rows} /BPC 8 /CS /RGB /I {str(shape.smooth).lower()} /F /AHx"
     data = shape.pixels.tobytes().hex()
-    return f"q {matrix} {_number(height - shape.y - shape.height)} cm BI {header} ID {data}> EI Q"
+    return f"q {matrix} {_format_number(height - shape.y - shape.height)} cm BI {header} ID {data}> EI Q"
 
 
 def _pdf_text(run: str, size: float) -> str:
     if _is_wide(run[0]):
-        return f"/Wide {_number(size)} Tf <{run.encode('utf-16-be').hex()}> Tj"
-    return f"/Latin {_number(size)} Tf <{run.encode('cp1252', 'replace').hex()}> Tj"
+        return f"/Wide {_format_number(size)} Tf <{run.encode('utf-16-be').hex()}> Tj"
+    return f"/Latin {_format_number(size)} Tf <{run.encode('cp1252', 'replace').hex()}> Tj"
 
 
 def _runs(text: str) -> list[str]:
@@ -236,10 +239,10 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _channels(colour: str) -> tuple[int, int, int]:
+def _parse_rgb(colour: str) -> tuple[int, int, int]:
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".") or "0"

@@ -1,4 +1,4 @@
-"""Effects for the exports: a map in nats instead of weights, as in the Effect view."""
+"""Maps of effects for the exports, in nats, as in the Effect view of the page."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def effects_suffix(selection: Selection) -> str:
 
 
 def chosen_word(selection: Selection) -> int | None:
-    """Return the position of the word that effects of the encoder are on; None for all words."""
+    """Return the target position for which encoder effects are shown; None: all positions."""
     return selection.word if selection.kind == "encoder" else None
 
 
 def selected_rival(selection: Selection) -> Rival:
-    """Return the rival of a lead: the chosen one of the chosen word, else the likeliest other token of each word."""
+    """Return the rival if effects on the lead are selected: the chosen token, else the likeliest other token."""
     if not selection.lead:
         return None
     position, token_id = selection.rival or (None, None)
@@ -44,7 +44,7 @@ def selected_rival(selection: Selection) -> Rival:
 
 
 def effect_sentence(service: Service, translation: Translation, selection: Selection, language: str) -> str:
-    """Return the sentence on the subject of a picture's effects: a word, its lead, or all words."""
+    """Return the caption that names the target of a picture's effects: a word, its lead over a rival, or all words."""
     position = chosen_word(selection)
     subject = "word" if position is not None else "encoder" if selection.kind == "encoder" else "row"
     names = {}
@@ -58,10 +58,10 @@ def effect_sentence(service: Service, translation: Translation, selection: Selec
 
 
 def effect_map(service: Service, translation: Translation, selection: Selection) -> AttentionMap:
-    """Return the effects of the selected heads on the words of the rows, summed over heads and over merged tokens."""
+    """Return the effects of the selected heads, `[query, key]`, summed over heads and over merged tokens."""
     layers, heads = selected_heads(translation, selection)
     rival, position = selected_rival(selection), chosen_word(selection)
-    maps: Float64Array = service.run_on_translator(
+    maps: Float64Array = service.run_on_translator(  # [layer, head, query, key]
         translation.request.model, effect_maps, translation, selection.kind, rival, position
     )
     single = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
@@ -75,7 +75,7 @@ def effect_map(service: Service, translation: Translation, selection: Selection)
 
 
 def selected_heads(translation: Translation, selection: Selection) -> tuple[range, range]:
-    """Return the layers and the heads of a selection: one, or all that a reduction covers."""
+    """Return the layers and the heads of a selection: one index, or all indices for a reduction."""
     layers, heads = translation.attention.of(selection.kind).shape[:2]
     return _index_range("layer", selection.layer, layers), _index_range("head", selection.head, heads)
 

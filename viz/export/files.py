@@ -24,7 +24,7 @@ from headlight.viz.service.service import Service
 from headlight.viz.theme import THEMES
 from headlight.viz.token_labels import row_labels, token_labels
 
-WALL_PREFIX = "wall_"  # prefix of the forms with all heads
+WALL_PREFIX = "wall_"  # prefix of the formats with all heads
 PICTURES = ("png", "svg", "wall_png", "wall_svg")
 BYTE_ORDER_MARK = "\ufeff"  # makes spreadsheets read a CSV as UTF-8
 
@@ -52,17 +52,17 @@ def to_data_frame(attention_map: AttentionMap) -> pd.DataFrame:
 
 def map_csv(attention_map: AttentionMap) -> bytes:
     """Return a map as CSV. Labels that a spreadsheet would run as formulas are escaped."""
-    return _csv(_escape_formulas(to_data_frame(attention_map)))
+    return _to_csv(_escape_formulas(to_data_frame(attention_map)))
 
 
 def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
-    """Return the tables A, B and A − B as one CSV, named in the first column."""
+    """Return the tables A, B and A − B as one CSV, with their names in the first column."""
     first_table, second_table = _escape_formulas(to_data_frame(first)), _escape_formulas(to_data_frame(second))
     # Subtract by index, because two tokens can have the same label.
     difference = pd.DataFrame(
         first_table.to_numpy() - second_table.to_numpy(), index=first_table.index, columns=first_table.columns
     )
-    return _csv(pd.concat([first_table, second_table, difference], keys=["A", "B", "A − B"]))
+    return _to_csv(pd.concat([first_table, second_table, difference], keys=["A", "B", "A − B"]))
 
 
 def _escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
@@ -70,19 +70,19 @@ def _escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     return table.set_axis(rows).set_axis(columns, axis="columns")
 
 
-def _csv(table: pd.DataFrame) -> bytes:
+def _to_csv(table: pd.DataFrame) -> bytes:
     text: str = table.to_csv(float_format="%.6f", lineterminator="\n")
     return (BYTE_ORDER_MARK + text).encode()
 
 
-def compared_map(translation: Translation, selection: Selection) -> AttentionMap | None:
-    """Return head A if two heads are compared, else None. The selected head is B."""
+def pinned_map(translation: Translation, selection: Selection) -> AttentionMap | None:
+    """Return the map of head A, the pinned head, if two heads are compared, else None. The selected head is B."""
     other = pinned_selection(selection)
     return selected_map(translation, other) if other else None
 
 
 def pinned_selection(selection: Selection) -> Selection | None:
-    """Return the selection of head A if two heads are compared."""
+    """Return the selection with head A, the pinned head, if two heads are compared, else None."""
     if not is_comparing(selection) or selection.pinned is None:
         return None
     layer, head = selection.pinned
@@ -99,7 +99,7 @@ class Exporter:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
+        self._writers: dict[str, Callable[[Translation, Selection, str], bytes]] = {
             "csv": lambda translation, selection, _: self._selected_csv(translation, selection),
             "npz": lambda translation, *_: to_npz(translation),
             "json": lambda translation, *_: to_json(translation),
@@ -113,7 +113,7 @@ class Exporter:
 
         `values` are `form`, `request`, `selection`, `theme` and `language`. Invalid values raise a `PageError`.
         """
-        form = check_choice("form", values.get("form"), choices=(*self._forms, *PICTURES))
+        form = check_choice("form", values.get("form"), choices=(*self._writers, *PICTURES))
         theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
         request_values = values.get("request")
@@ -123,8 +123,8 @@ class Exporter:
         selection = parse_selection(selection_values if isinstance(selection_values, dict) else {}, settings)
         translation = self.service.translate(request)
         name = file_name(selection, form)
-        if form in self._forms:
-            content = self._forms[form](translation, selection, language)
+        if form in self._writers:
+            content = self._writers[form](translation, selection, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
         if form.startswith(WALL_PREFIX):
@@ -142,7 +142,7 @@ class Exporter:
     ) -> tuple[AttentionMap | None, AttentionMap]:
         """Return head A of a comparison or None, and the selected map: weights, or effects in nats."""
         if not shows_effects(selection):
-            return compared_map(translation, selection), selected_map(translation, selection)
+            return pinned_map(translation, selection), selected_map(translation, selection)
         other = pinned_selection(selection)
         first = effect_map(self.service, translation, other) if other else None
         return first, effect_map(self.service, translation, selection)

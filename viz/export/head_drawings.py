@@ -13,11 +13,13 @@ from headlight.viz.export.drawing import LATIN_WIDTH, Drawing, Image, Line, Rect
 from headlight.viz.theme import Theme, colour_scale, head_colour
 
 CELL, TEXT, CAPTION_TEXT, GAP, MARGIN = 14.0, 9.0, 9.0, 4.0, 12.0  # points
-TILE, TILE_GAP, TILE_LABEL = 56.0, 6.0, 24.0  # of the wall
-COLUMN_GAP, LINE_WIDTH, MIN_LINE_WEIGHT = 150.0, 2.0, 0.01  # of the lines
-COLOURS = 255
-MIN_LARGEST = 1e-4  # weight of a patch to which others are relative (as in `recording/picture.js`)
-PICTURE, VEIL = 224.0, 0.6  # points of the longer side, share of a weight's colour (as in `recording/picture.js`)
+TILE, TILE_GAP, TILE_LABEL = 56.0, 6.0, 24.0  # points in the wall
+COLUMN_GAP, LINE_WIDTH = 150.0, 2.0  # points
+MIN_LINE_WEIGHT = 0.01  # weaker lines are not drawn
+COLOURS = 255  # number of samples of the colour scale
+MIN_LARGEST = 1e-4  # minimum of the largest patch weight, by which the others are divided; as in `recording/picture.js`
+PICTURE_SIDE = 224.0  # longer side of an image in points
+OVERLAY_OPACITY = 0.6  # of a weight's colour on the image; as in `recording/picture.js`
 
 
 def head_drawing(head_map: AttentionMap, caption: str, theme: Theme) -> Drawing:
@@ -69,14 +71,16 @@ def lines_drawing(maps: Sequence[AttentionMap], caption: str, theme: Theme) -> D
     left = MARGIN + max(text_width(name, TEXT) for name in rows) + GAP
     right = left + COLUMN_GAP
     top = MARGIN + (CELL if len(maps) > 1 else 0)  # below the legend
-    weighted = []
+    weighted_lines = []
     for index, head_map in enumerate(maps):
         colour = head_colour(theme, index)
         for (row, column), weight in np.ndenumerate(head_map.weights):
             if weight >= MIN_LINE_WEIGHT:
                 ends = (left, top + (row + 0.5) * CELL, right, top + (column + 0.5) * CELL)
-                weighted.append((float(weight), Line(*ends, LINE_WIDTH, _mix(theme.raised, colour, float(weight)))))
-    lines = [line for _, line in sorted(weighted, key=lambda pair: pair[0])]  # the strongest last, on top
+                weighted_lines.append(
+                    (float(weight), Line(*ends, LINE_WIDTH, _mix_colours(theme.raised, colour, float(weight))))
+                )
+    lines = [line for _, line in sorted(weighted_lines, key=lambda pair: pair[0])]  # the strongest last, on top
     names = [
         *(Text(left - GAP, top + (row + 0.5) * CELL, name, TEXT, theme.ink, "end") for row, name in enumerate(rows)),
         *(Text(right + GAP, top + (column + 0.5) * CELL, name, TEXT, theme.ink) for column, name in enumerate(columns)),
@@ -88,10 +92,10 @@ def lines_drawing(maps: Sequence[AttentionMap], caption: str, theme: Theme) -> D
 
 
 def picture_drawing(picture: Picture, weights: FloatArray, patch: int | None, caption: str, theme: Theme) -> Drawing:
-    """Draw an image below the weights of its patches, relative to the largest, and a frame around one patch."""
-    scale = PICTURE / max(picture.pixels.shape)
+    """Draw an image with an overlay of its patch weights, relative to the largest, and a frame around `patch`."""
+    scale = PICTURE_SIDE / max(picture.pixels.shape)
     height, width = (scale * size for size in picture.pixels.shape[:2])
-    shapes: list[Shape] = [Image(MARGIN, MARGIN, width, height, _veiled(picture, weights, theme), smooth=True)]
+    shapes: list[Shape] = [Image(MARGIN, MARGIN, width, height, _overlay_weights(picture, weights, theme), smooth=True)]
     if patch is not None:
         row, column = divmod(patch, picture.columns)
         shapes += _frame(
@@ -104,20 +108,25 @@ def picture_drawing(picture: Picture, weights: FloatArray, patch: int | None, ca
     return _with_caption(shapes, MARGIN + width + MARGIN, MARGIN + height, caption, theme)
 
 
-def _veiled(picture: Picture, weights: FloatArray, theme: Theme) -> np.ndarray:
-    """Mix the colour of each patch's weight into its pixels, except for masked patches, whose weight is NaN."""
+def _overlay_weights(picture: Picture, weights: FloatArray, theme: Theme) -> np.ndarray:
+    """Blend the colour of each patch's weight into its pixels; masked patches, whose weight is NaN, stay unchanged.
+
+    Returns pixels [height, width, 3].
+    """
     colours = np.array(
         [list(bytes.fromhex(str(colour)[1:])) for _, colour in colour_scale("headlight", theme, COLOURS)], dtype=float
     )
     grid = picture.patch_weights(weights)
     levels = np.nan_to_num(grid / np.nanmax(grid, initial=MIN_LARGEST))
-    veil = colours[np.rint(levels * (COLOURS - 1)).astype(int)]  # [row, column, 3]
+    overlay = colours[np.rint(levels * (COLOURS - 1)).astype(int)]  # [row, column, 3]
     rows, columns = (
         np.arange(size) * count // size
         for size, count in zip(picture.pixels.shape, (picture.rows, picture.columns), strict=False)
     )
-    shares = np.where(np.isnan(grid), 0.0, VEIL)[rows[:, None], columns][..., None]
-    mixed: np.ndarray = np.rint(picture.pixels * (1 - shares) + veil[rows[:, None], columns] * shares).astype(np.uint8)
+    shares = np.where(np.isnan(grid), 0.0, OVERLAY_OPACITY)[rows[:, None], columns][..., None]
+    mixed: np.ndarray = np.rint(picture.pixels * (1 - shares) + overlay[rows[:, None], columns] * shares).astype(
+        np.uint8
+    )
     return mixed
 
 
@@ -128,7 +137,7 @@ def _frame(x: float, y: float, width: float, height: float, theme: Theme) -> lis
 
 
 def _legend(maps: Sequence[AttentionMap], left: float, theme: Theme) -> list[Text]:
-    """Name several heads in their colours; the numbers begin at 1."""
+    """Return the numbers of the heads, counted from 1, in their colours; empty for one head."""
     names = ["mean" if head_map.head is None else str(head_map.head + 1) for head_map in maps]
     widths = np.cumsum([0.0, *(text_width(f"{name} ", TEXT) for name in names)])
     return [
@@ -148,7 +157,7 @@ def row_names(head_map: AttentionMap) -> list[str]:
 
 
 def _cells(values: FloatArray, left: float, top: float, width: float, height: float, theme: Theme) -> list[Rectangle]:
-    """Return a cell for each value from 0 to 1, on a background for the smallest."""
+    """Return a cell for each value from 0 to 1, `[row, column]`, on a background in the colour of zero."""
     colours = [str(colour) for _, colour in colour_scale("headlight", theme, COLOURS)]
     levels = np.rint(np.clip(values, 0, 1) * (COLOURS - 1)).astype(int)
     rows, columns = levels.shape
@@ -171,7 +180,7 @@ def _cell_image(values: FloatArray, left: float, top: float, width: float, heigh
 
 
 def _with_caption(shapes: Sequence[Shape], width: float, height: float, caption: str, theme: Theme) -> Drawing:
-    """Add the caption below the drawing, in lines of its width."""
+    """Return a drawing of these shapes with the caption below, wrapped to the width."""
     letters = max(20, int((width - 2 * MARGIN) / (CAPTION_TEXT * LATIN_WIDTH)))
     lines = textwrap.wrap(caption, letters)
     texts = [
@@ -182,7 +191,7 @@ def _with_caption(shapes: Sequence[Shape], width: float, height: float, caption:
     return Drawing(full_width, height + MARGIN + len(lines) * CELL + MARGIN, theme.raised, [*shapes, *texts])
 
 
-def _mix(first: str, second: str, share: float) -> str:
-    """Return the colour between two, by the share of the second."""
+def _mix_colours(first: str, second: str, share: float) -> str:
+    """Mix two colours in sRGB, with this share of the second."""
     pairs = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
     return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in pairs)

@@ -31,7 +31,7 @@ def map_figure(
 ) -> Any:
     """Draw the map `second` or its lines, compared with `first` if it is not None.
 
-    `effects`: the sentence on their subject, if the map has effects.
+    `effects`: the caption of a map of effects, see `effect_sentence`; empty for weights.
     """
     colours: Theme = THEMES[theme]  # type: ignore[index]
     style: dict[str, Any] = {"theme": colours, "palette": selection.palette}
@@ -46,7 +46,7 @@ def map_figure(
         figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **style)
     else:
         figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=selection.scale, **style)
-    return _for_print(figure, translation, selection, model, language)
+    return _prepare_for_print(figure, translation, selection, model, language)
 
 
 def wall_figure(translation: Translation, selection: Selection, *, model: str, theme: str, language: str) -> Any:
@@ -54,10 +54,12 @@ def wall_figure(translation: Translation, selection: Selection, *, model: str, t
     colours: Theme = THEMES[theme]  # type: ignore[index]
     words = figure_words("overview", language)
     figure = FIGURES["overview"](translation, selection.kind, theme=colours, words=words, palette=selection.palette)
-    return _for_print(figure, translation, selection, model, language)
+    return _prepare_for_print(figure, translation, selection, model, language)
 
 
-def _for_print(figure: go.Figure, translation: Translation, selection: Selection, model: str, language: str) -> Any:
+def _prepare_for_print(
+    figure: go.Figure, translation: Translation, selection: Selection, model: str, language: str
+) -> Any:
     lines = (
         phrase("picture_source", language, text=_shorten(translation.source_text)),
         phrase("picture_translation", language, text=_shorten(translation.text), model=make_visible(model)),

@@ -1,4 +1,4 @@
-"""A drawing as PNG, with Pillow. Letters that Pillow's font lacks come from fonts of the system; arrows are drawn."""
+"""Conversion of a drawing to PNG with Pillow. System fonts supply letters that Pillow's font lacks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ try:
 except ImportError as error:
     raise MissingPackageError("PNG needs Pillow: pip install pillow. SVG and PDF need nothing.") from error
 
-SCALE = 2  # pixels per unit
+SCALE = 2  # pixels per point
 ARROW, ARROW_WIDTH, ARROW_HEAD = "→", 0.9, 0.2  # em
 SIMILAR_LETTERS = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-"})  # Pillow's font lacks the first of each pair
-NO_LETTER = "\uffff"  # of which every font has the sign for a missing letter
+MISSING_LETTER = "\uffff"  # a noncharacter, for which every font draws its sign for missing letters
 SYSTEM_FONTS = (
     *(
         "DejaVuSans.ttf",
@@ -42,7 +42,7 @@ def to_png(drawing: Drawing) -> bytes:
     canvas = ImageDraw.Draw(image)
     for shape in drawing.shapes:
         if isinstance(shape, Rectangle):
-            left, top, right, bottom = _corners(shape)
+            left, top, right, bottom = _pixel_bounds(shape)
             canvas.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=shape.colour)
         elif isinstance(shape, Image):
             _paste_image(image, shape)
@@ -56,7 +56,7 @@ def to_png(drawing: Drawing) -> bytes:
     return content.getvalue()
 
 
-def _corners(shape: Rectangle | Image) -> tuple[int, int, int, int]:
+def _pixel_bounds(shape: Rectangle | Image) -> tuple[int, int, int, int]:
     """Return left, top, right and bottom in pixels."""
     corners = (shape.x, shape.y, shape.x + shape.width, shape.y + shape.height)
     left, top, right, bottom = (round(value * SCALE) for value in corners)
@@ -64,7 +64,7 @@ def _corners(shape: Rectangle | Image) -> tuple[int, int, int, int]:
 
 
 def _paste_image(image: Any, shape: Image) -> None:
-    left, top, right, bottom = _corners(shape)
+    left, top, right, bottom = _pixel_bounds(shape)
     method = PIL.Image.Resampling.BICUBIC if shape.smooth else PIL.Image.Resampling.NEAREST
     pixels = PIL.Image.fromarray(shape.pixels)
     image.paste(pixels.resize((max(1, right - left), max(1, bottom - top)), method), (left, top))
@@ -72,21 +72,21 @@ def _paste_image(image: Any, shape: Image) -> None:
 
 def _paste_text(image: Any, shape: Text) -> None:
     mask = _text_mask(printable(shape.text).translate(SIMILAR_LETTERS), shape.size * SCALE)
-    before = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * mask.width
+    offset = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * mask.width
     x, y = shape.x * SCALE, shape.y * SCALE
     if shape.vertical:
-        corner = (round(x - mask.height / 2), round(y - mask.width + before))
+        corner = (round(x - mask.height / 2), round(y - mask.width + offset))
         mask = mask.rotate(90, expand=True)
     else:
-        corner = (round(x - before), round(y - mask.height / 2))
+        corner = (round(x - offset), round(y - mask.height / 2))
     image.paste(shape.colour, corner, mask)
 
 
 def _text_mask(text: str, size: float) -> Any:
-    """Return a line of text in white on black, as wide as the text and as high as a line."""
+    """Return a greyscale image of a text, white on black, with the height of a line."""
     runs = [run for part in re.split(f"({ARROW})", text) for run in _runs(part, size)]
     widths = [ARROW_WIDTH * size if font is None else font.getlength(run) for run, font in runs]
-    ascent, descent = _load(None, size).getmetrics()
+    ascent, descent = _load_font(None, size).getmetrics()
     mask = PIL.Image.new("L", (max(1, round(sum(widths))), ascent + descent))
     canvas = ImageDraw.Draw(mask)
     start = 0.0
@@ -107,10 +107,10 @@ def _draw_arrow(canvas: Any, start: float, baseline: float, size: float) -> None
 
 
 def _runs(text: str, size: float) -> list[tuple[str, Any]]:
-    """Return parts of a text with their fonts, all in one font if one has all letters. An arrow has none."""
+    """Split a text into runs of one font, into a single run if possible. An arrow is drawn, so its font is None."""
     if text == ARROW:
         return [(text, None)]
-    fonts = (font for name in (None, *SYSTEM_FONTS) if (font := _load(name, size)) is not None)
+    fonts = (font for name in (None, *SYSTEM_FONTS) if (font := _load_font(name, size)) is not None)
     whole = next((font for font in fonts if all(_has_letter(font, letter) for letter in text)), None)
     if whole is not None:
         return [(text, whole)] if text else []
@@ -120,11 +120,11 @@ def _runs(text: str, size: float) -> list[tuple[str, Any]]:
 def _letter_font(letter: str, size: float) -> Any:
     """Return the first font that has a letter."""
     for name in (None, *SYSTEM_FONTS):
-        font = _load(name, size)
+        font = _load_font(name, size)
         if font is not None and _has_letter(font, letter):
             return font
     raise ModelError(
-        f"Pillow's font has Latin letters alone. Export .svg or .pdf for {letter!r} (U+{ord(letter):04X}), or install "
+        f"Pillow's font has only Latin letters. Export .svg or .pdf for {letter!r} (U+{ord(letter):04X}), or install "
         "a font that has it, such as DejaVu Sans, or Noto Sans CJK for Chinese."
     )
 
@@ -132,12 +132,12 @@ def _letter_font(letter: str, size: float) -> Any:
 @cache
 def _has_letter(font: Any, letter: str) -> bool:
     """Whether a font draws a letter other than the sign for a missing one."""
-    return bytes(font.getmask(letter)) != bytes(font.getmask(NO_LETTER))
+    return bytes(font.getmask(letter)) != bytes(font.getmask(MISSING_LETTER))
 
 
 @cache
-def _load(name: str | None, size: float) -> Any:
-    """Return a font of the system, or None if this computer lacks it; without a name, Pillow's own."""
+def _load_font(name: str | None, size: float) -> Any:
+    """Load a system font, or Pillow's font if `name` is None. Returns None if the font is not installed."""
     try:
         return ImageFont.load_default(size) if name is None else ImageFont.truetype(name, size)
     except OSError:

@@ -12,16 +12,16 @@ from headlight.viz.browser_files.static_files import main_bundle, plotly_file, s
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.request_fields import Selection
 
-START = "modules['offline.js'].open(document.getElementById('headlight'));"
+START_CALL = "modules['offline.js'].open(document.getElementById('headlight'));"
 
 
 def standalone_page(answer: str, selection: Selection, language: str) -> bytes:
-    """Return the page for an answer as JSON."""
+    """Return the HTML of the page for an answer, which is given as JSON."""
     data = {"answer": json.loads(answer), "selection": dataclasses.asdict(selection), "language": language}
     data["version"] = __version__
     scripts = [data_script(data), plotly_file().read_text(encoding="utf-8")]
     return html_page(
-        phrase("title_offline", language), language, styles(), scripts, main_bundle().code + START
+        phrase("title_offline", language), language, styles(), scripts, main_bundle().code + START_CALL
     ).encode()
 
 
@@ -32,7 +32,7 @@ def data_script(state: object) -> str:
 
 def global_script(name: str, value: object) -> str:
     """Return the script that sets a global variable of a page."""
-    return f"globalThis.{name} = {_script(value)};"
+    return f"globalThis.{name} = {_script_json(value)};"
 
 
 def html_page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:
@@ -48,7 +48,7 @@ def html_page(title: str, language: str, style: str, scripts: Sequence[str], mod
     return "\n".join(parts)
 
 
-def _script(values: object) -> str:
+def _script_json(values: object) -> str:
     """Return JSON for a script element, escaped so that it cannot end the script or begin a comment."""
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -17,7 +17,7 @@ from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import Kind
 from headlight.viz.theme import THEMES, Theme
 
-BEST_COUNT = 12  # rows of the alignment table
+ALIGNMENT_ROWS = 12  # heads in the alignment table
 TITLES: dict[Kind, str] = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",
@@ -36,7 +36,7 @@ td.plain { background: none; text-align: left; }
 
 
 def survey_report_page(folder: Path) -> str:
-    """Return the page of a complete survey."""
+    """Return the HTML report of a complete survey."""
     info, summaries = require_complete(folder), summarise(folder)
     title = html.escape(f"{info.model} over {info.file}")
     parts = [
@@ -59,43 +59,47 @@ def survey_report_page(folder: Path) -> str:
             f'<td class="plain">{"the row after" if ranked.shift else "the word’s own"}</td>{_cell(ranked.errors.rate)}'
             f'<td class="plain">{ranked.bounds.low:.3f}–{ranked.bounds.high:.3f}</td>'
             f"{_cell(ranked.errors.precision)}{_cell(ranked.errors.recall)}</tr>"
-            for ranked in ranked_heads[:BEST_COUNT]
+            for ranked in ranked_heads[:ALIGNMENT_ROWS]
         ]
         parts.append(f'<div class="wide"><table><tr>{header_cells}</tr>{"".join(rows)}</table></div>')
     return "\n".join([*parts, "</body>\n</html>\n"])
 
 
-def _kind_tables(sums: SurveySummary) -> Iterable[str]:
-    if any(roles for layer in sums.roles for roles in layer):
+def _kind_tables(summary: SurveySummary) -> Iterable[str]:
+    if any(roles for layer in summary.roles for roles in layer):
         yield _table(
             "Role: what the head does in most sentences, and in how many of them",
-            sums,
-            lambda layer, head: _role(sums.roles[layer][head], sums.sentences),
+            summary,
+            lambda layer, head: _role_cell(summary.roles[layer][head], summary.sentences),
         )
-    if "importance" in sums.means:
-        values = sums.means["importance"]
+    if "importance" in summary.means:
+        values = summary.means["importance"]
         yield _measure_table(
-            "Importance: log probability lost without the head, nats", sums, "importance", np.nanmax(values)
+            "Importance: log probability lost without the head, nats", summary, "importance", np.nanmax(values)
         )
-    for name in (name for name in STATISTICS if name in sums.means):
+    for name in (name for name in STATISTICS if name in summary.means):
         unit = STATISTICS[name].unit
-        highest = 1.0 if unit == "share" else float(np.nanmax(np.append(sums.means[name], 1e-9)))
-        if not np.isnan(sums.means[name]).all():
-            yield _measure_table(f"{name}, {unit}: mean ± standard deviation between sentences", sums, name, highest)
+        scale_maximum = 1.0 if unit == "share" else float(np.nanmax(np.append(summary.means[name], 1e-9)))
+        if not np.isnan(summary.means[name]).all():
+            yield _measure_table(
+                f"{name}, {unit}: mean ± standard deviation between sentences", summary, name, scale_maximum
+            )
 
 
-def _measure_table(caption: str, sums: SurveySummary, name: str, highest: float) -> str:
-    means, spreads = sums.means[name], sums.spreads[name]
+def _measure_table(caption: str, summary: SurveySummary, name: str, scale_maximum: float) -> str:
+    means, spreads = summary.means[name], summary.spreads[name]
 
     def cell(layer: int, head: int) -> str:
         mean, spread = float(means[layer, head]), float(spreads[layer, head])
-        return _cell(mean, f"{mean:.2f} ± {spread:.2f}", highest)
+        return _cell(mean, f"{mean:.2f} ± {spread:.2f}", scale_maximum)
 
-    return _table(caption, sums, cell)
+    return _table(caption, summary, cell)
 
 
-def _table(caption: str, sums: SurveySummary, cell: Callable[[int, int], str]) -> str:
-    layers, heads = np.shape(sums.means["coverage"] if "coverage" in sums.means else next(iter(sums.means.values())))
+def _table(caption: str, summary: SurveySummary, cell: Callable[[int, int], str]) -> str:
+    layers, heads = np.shape(
+        summary.means["coverage"] if "coverage" in summary.means else next(iter(summary.means.values()))
+    )
     header_cells = "".join(f"<th>{head + 1}</th>" for head in range(heads))
     rows = "".join(
         f"<tr><th>{layer + 1}</th>{''.join(cell(layer, head) for head in range(heads))}</tr>" for layer in range(layers)
@@ -106,19 +110,19 @@ def _table(caption: str, sums: SurveySummary, cell: Callable[[int, int], str]) -
     )
 
 
-def _role(named: dict[str, int], sentences: int) -> str:
-    if not named:
+def _role_cell(sentences_by_role: dict[str, int], sentences: int) -> str:
+    if not sentences_by_role:
         return _cell(float("nan"))
-    name = max(named, key=lambda role: (named[role], role))
-    share = named[name] / sentences
+    name = max(sentences_by_role, key=lambda role: (sentences_by_role[role], role))
+    share = sentences_by_role[name] / sentences
     text = f"{name.replace('_', ' ')} {share:.2f}"
     return f"<td>{html.escape(text)}</td>" if name == "unclear" else _cell(share, text)
 
 
-def _cell(value: float, text: str = "", highest: float = 1.0) -> str:
+def _cell(value: float, text: str = "", scale_maximum: float = 1.0) -> str:
     if np.isnan(value):
         return "<td>–</td>"
-    intensity = min(1.0, max(0.0, value / highest)) if highest > 0 else 0.0
+    intensity = min(1.0, max(0.0, value / scale_maximum)) if scale_maximum > 0 else 0.0
     return f'<td style="--v:{intensity:.2f}">{html.escape(text or f"{value:.3f}")}</td>'
 
 

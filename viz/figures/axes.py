@@ -15,9 +15,9 @@ from headlight.viz.theme import LABEL, MIN_FONT_PIXELS, Theme
 from headlight.viz.token_labels import TokenLabel, plotly_text, row_labels, text_width, token_labels, vertical_text
 
 DENSE_FROM = 44  # above this number of tokens, only every tenth has a label
-MAX_CELL_PIXELS, MAX_MAP_PIXELS = 38, 680
-GAP = 10  # between labels and cells
-MARGIN = 16  # around the figure
+MAX_CELL_PIXELS, MAX_MAP_PIXELS = 38, 680  # largest side of a cell, and of a map
+GAP = 10  # pixels between labels and cells
+MARGIN = 16  # pixels around the figure
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class AxisLabels:
         return self.cell * len(self.labels)
 
     @property
-    def longest(self) -> float:
+    def max_label_width(self) -> float:
         """Width of the longest visible label in pixels."""
         return max((text_width(self.name(position), self.size) for position in self.visible_positions), default=0.0)
 

@@ -17,8 +17,8 @@ OUTCOMES = ("dropped", "kept", "finished")  # the most important is drawn last, 
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
 STEP_WIDTH, RANK_HEIGHT = 84, 38  # pixels per step and per rank
 MAX_COLUMNS = 11  # text columns of a label between two steps
-DENSE_STEP_WIDTH = 20  # pixels per step if there are more than 44
-LEFT, RIGHT, BOTTOM = 40, 48, 56
+DENSE_STEP_WIDTH = 20  # pixels per step if there are more than `DENSE_FROM`
+LEFT, RIGHT, BOTTOM = 40, 48, 56  # margins in pixels
 
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
@@ -28,7 +28,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
     ranks = _ranks(nodes)
     steps = 1 + max((node.step for node in nodes), default=0)
     depth = 1 + max(ranks, default=0)
-    dense = steps > DENSE_FROM
+    is_dense = steps > DENSE_FROM
     best = _best_path(nodes)
     colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
     fills = {**colours, "dropped": theme.ground}  # hollow, but hides the edges below
@@ -42,7 +42,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         figure.add_scatter(
             x=[nodes[index].step for index in selected],
             y=[ranks[index] for index in selected],
-            mode="markers" if dense else "markers+text",
+            mode="markers" if is_dense else "markers+text",
             text=[plotly_text(truncate(candidate_label(nodes[index].text).full, MAX_COLUMNS)) for index in selected],
             textposition="top center",
             textfont={"size": CAPTION, "color": theme.ink_3 if outcome == "dropped" else theme.ink},
@@ -58,7 +58,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             customdata=selected,
             cliponaxis=False,
         )
-    step_width = DENSE_STEP_WIDTH if dense else STEP_WIDTH
+    step_width = DENSE_STEP_WIDTH if is_dense else STEP_WIDTH
     width = max(440, LEFT + RIGHT + step_width * max(1, steps - 1))
     header = map_titles.title(texts["title"], texts["says"] if nodes else texts["empty"], width - 2 * MARGIN)
     top = header_height(header) + 28
@@ -69,8 +69,8 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
         xaxis={
             "range": [-0.2, max(1, steps - 1) + 0.2],
             "side": "top",
-            "tickvals": list(range(9, steps, 10)) if dense else list(range(steps)),
-            "ticktext": [str(step + 1) for step in (range(9, steps, 10) if dense else range(steps))],
+            "tickvals": list(range(9, steps, 10)) if is_dense else list(range(steps)),
+            "ticktext": [str(step + 1) for step in (range(9, steps, 10) if is_dense else range(steps))],
             "visible": bool(nodes),
         },
         yaxis={"range": [depth - 0.5, -0.8], "visible": False},

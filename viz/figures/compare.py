@@ -27,7 +27,7 @@ from headlight.viz.figures.titles import corner_caption, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, plotly_template
 
 MAX_MAP_PIXELS = 300  # side of a map
-GAP = 40
+GAP = 40  # pixels between maps
 BOTTOM_MARGIN = 100  # pixels for the legends
 
 
@@ -57,23 +57,23 @@ def compare(
     width, left, step = _widths(rows, columns)
     figure = go.Figure()
     for number, z in enumerate(panels):
-        signed = number == 2
+        is_difference = number == 2
         values: FloatArray = (first.weights, second.weights, first.weights - second.weights)[number]
         figure.add_heatmap(
             z=z,
-            zmin=-1 if signed else 0,
+            zmin=-1 if is_difference else 0,
             zmax=1,
-            colorscale=colour_scale("difference" if signed else palette, theme),
-            hovertext=hover_texts(values, first.allowed, rows, columns, texts, "+" if signed else ""),
+            colorscale=colour_scale("difference" if is_difference else palette, theme),
+            hovertext=hover_texts(values, first.allowed, rows, columns, texts, "+" if is_difference else ""),
             hoverinfo="text",
             hoverongaps=False,
             xgap=cell_gap(rows, columns),
             ygap=cell_gap(rows, columns),
             showscale=number != 1,
-            colorbar=_bar(texts, signed=signed, x=number * step / (width - left - MARGIN)),
-            **_axes(number),
+            colorbar=_colour_bar(texts, signed=is_difference, x=number * step / (width - left - MARGIN)),
+            **_axis_names(number),
         )
-        hatching = hatch_shape(first.allowed, theme, **_axes(number))
+        hatching = hatch_shape(first.allowed, theme, **_axis_names(number))
         if hatching is not None:
             figure.add_trace(hatching)
     names = [map_titles.map_name(attention, texts) for attention in (first, second)]
@@ -91,7 +91,7 @@ def compare(
         title=header,
         annotations=[
             *corner_caption(texts, theme),
-            *(label for number in range(3) for label in vertical_labels(columns, theme, **_refs(number))),
+            *(label for number in range(3) for label in vertical_labels(columns, theme, **_axis_references(number))),
             *(_panel_title(text, colour, number, columns) for number, (text, colour) in enumerate(titles)),
         ],
         width=width,
@@ -113,22 +113,22 @@ def compare(
 
 def _widths(rows: AxisLabels, columns: AxisLabels) -> tuple[int, float, float]:
     """Return the pixels of the figure's width, of the left margin, and from one map to the next."""
-    left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
+    left = ceil(max(rows.max_label_width, 84.0) + MARGIN + 12)
     step = max(columns.length, 220.0) + GAP
     return int(left + 3 * step - GAP + MARGIN), left, step
 
 
-def _axes(number: int) -> dict[str, str]:
+def _axis_names(number: int) -> dict[str, str]:
     suffix = "" if number == 0 else str(number + 1)
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
 
 
-def _refs(number: int) -> dict[str, str]:
+def _axis_references(number: int) -> dict[str, str]:
     suffix = "" if number == 0 else str(number + 1)
     return {"x": f"x{suffix}", "y": f"y{suffix} domain"}
 
 
-def _bar(words: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
+def _colour_bar(words: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
     title = words["more"] if signed else words["weight"]
     bar = colour_bar("linear", title, x=x, xanchor="left", y=0, yanchor="top", len=220, ypad=24)
     if signed:
@@ -137,7 +137,7 @@ def _bar(words: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
 
 
 def _panel_title(text: str, colour: str, number: int, columns: AxisLabels) -> dict[str, Any]:
-    refs = _refs(number)
+    refs = _axis_references(number)
     return {
         "text": text,
         "font": {"size": LABEL, "color": colour},

@@ -81,7 +81,7 @@ def _add_labels(
     has_effects: bool,
 ) -> None:
     rows, columns = map_axes(map)
-    left = ceil(max(rows.longest, 84.0) + MARGIN + 12)
+    left = ceil(max(rows.max_label_width, 84.0) + MARGIN + 12)
     width = max(MIN_WIDTH, int(left + columns.length + MARGIN))
     subtitle = map_titles.axis_sentence(map.kind, words)
     if has_effects:

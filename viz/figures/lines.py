@@ -68,8 +68,8 @@ def lines(
         annotations=[
             caption(texts["rows"], theme, x=0, xanchor="right", xshift=-10, **position),
             caption(texts["columns"], theme, x=1, xanchor="left", xshift=10, **position),
-            *_side(left_labels, 0, size, theme),
-            *_side(right_labels, 1, size, theme),
+            *_side_labels(left_labels, 0, size, theme),
+            *_side_labels(right_labels, 1, size, theme),
         ],
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
         showlegend=len(maps) > 1,
@@ -127,7 +127,7 @@ def _side_width(side: Sequence[TokenLabel], size: int) -> float:
     return max([48.0, *(text_width(label.read + label.text, size) for label in side)]) + MARGIN + 12
 
 
-def _side(side: Sequence[TokenLabel], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
+def _side_labels(side: Sequence[TokenLabel], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
     """Return the token labels of one side, from top to bottom."""
     return [
         caption(

@@ -8,7 +8,7 @@ from headlight.model.records import AttentionMap, MapKind
 from headlight.viz.figure_phrases import figure_words
 from headlight.viz.token_labels import wrap
 
-MAX_ROW_SUM = 1.001
+MAX_ROW_SUM = 1.001  # one, with a tolerance for rounding
 
 
 def figure_text(figure: str, words: Mapping[str, str] | None) -> Mapping[str, str]:

@@ -49,8 +49,8 @@ def neurons(
     texts = map_titles.figure_text("neurons", words)
     score_divisor = math.sqrt(len(query)) if divisor is None else divisor
     products = query * key
-    running = (np.cumsum(products, dtype=np.float64) / score_divisor).astype(np.float32)
-    score = float(running[-1]) + bias
+    running_sums = (np.cumsum(products, dtype=np.float64) / score_divisor).astype(np.float32)
+    score = float(running_sums[-1]) + bias
     divisor_label = f"{score_divisor:.4f}" if divisor is not None else f"√{len(query)}"
     values = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": divisor_label, "score": f"{score:.4f}"}
     arithmetic = texts["bias" if bias else "sum"].format(**values, bias=f"{bias:.4f}")
@@ -65,7 +65,7 @@ def neurons(
     plot_height = 3 * STRIP_HEIGHT + GAP + SUM_HEIGHT
     figure = go.Figure()
     _add_strips(figure, query, key, products, texts, theme)
-    _add_sum(figure, running, texts, theme)
+    _add_sum(figure, running_sums, texts, theme)
     sum_share = SUM_HEIGHT / plot_height
     figure.update_layout(
         template=plotly_template(theme),
@@ -82,7 +82,7 @@ def neurons(
         yaxis2={
             "domain": [0, sum_share],
             "anchor": "x",
-            "range": _padded_range(running),
+            "range": _padded_range(running_sums),
             "zeroline": True,
             "nticks": 5,
             "ticklabelstandoff": 6,
@@ -124,15 +124,16 @@ def _add_strips(
     figure.add_heatmap(z=products[None], y=[2], zmin=-max_product, zmax=max_product, hovertext=[texts], **common)
 
 
-def _add_sum(figure: go.Figure, running: FloatArray, words: Mapping[str, str], theme: Theme) -> None:
+def _add_sum(figure: go.Figure, running_sums: FloatArray, words: Mapping[str, str], theme: Theme) -> None:
     """Add the running sum of the score over the dimensions."""
     figure.add_scatter(
-        x=list(range(len(running))),
-        y=running,
+        x=list(range(len(running_sums))),
+        y=running_sums,
         mode="lines",
         line={"color": theme.accent, "width": 2, "shape": "hvh"},  # constant within a dimension
         hovertext=[
-            words["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist())
+            words["so_far"].format(number=number, sum=f"{value:.4f}")
+            for number, value in enumerate(running_sums.tolist())
         ],
         hoverinfo="text",
         yaxis="y2",

@@ -18,9 +18,9 @@ from headlight.viz.theme import CAPTION, Theme, colour_scale, plotly_template
 MAX_TILE_CELLS = 48  # per side
 GAP = 0.12  # between tiles, as a fraction of a tile
 AVERAGES_GAP = 0.2  # extra gap before the averages, as a fraction of a tile
-TILE = 76  # pixels
+TILE = 76  # side of a tile in pixels
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 24, 84  # pixels
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 24, 84  # margins in pixels
 
 
 def overview(
@@ -104,7 +104,10 @@ def overview(
 
 
 def _downsample(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolArray, tuple[int, int]]:
-    """Max-pool each head to at most 48 × 48 cells, which preserves thin lines. Also return the block size."""
+    """Max-pool weights `[layer, head, query, key]` to `MAX_TILE_CELLS` per side, which preserves thin lines.
+
+    Returns the pooled weights and mask, and the height and width of a pooling block in cells.
+    """
     rows, columns = (-(-size // MAX_TILE_CELLS) for size in weights.shape[2:])
     if rows == columns == 1:
         return weights, allowed, (1, 1)

@@ -15,7 +15,7 @@ from headlight.viz.figures.titles import caption, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, plotly_template
 
 MAP_SIZE, WAVE_HEIGHT, GAP = 300, 150, 92  # pixels
-LEFT, RIGHT, BOTTOM = 64, 24, 56
+LEFT, RIGHT, BOTTOM = 64, 24, 56  # margins in pixels
 
 
 def positions(
@@ -92,12 +92,12 @@ def _add_table(
     products = table @ table.T  # [position, position]
     figure.add_heatmap(
         z=table,
-        hovertemplate=_template(words["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
+        hovertemplate=_hover_template(words["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
         **_diverging_scale(table, theme),
     )
     figure.add_heatmap(
         z=products,
-        hovertemplate=_template(words["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
+        hovertemplate=_hover_template(words["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
         xaxis="x2",
         yaxis="y2",
         **(_sequential_scale(products, theme) if products.min() >= 0 else _diverging_scale(products, theme)),
@@ -107,7 +107,7 @@ def _add_table(
         y=table[:, dimension],
         mode="lines+markers" if len(table) == 1 else "lines",
         line={"color": theme.accent, "width": 2},
-        hovertemplate=_template(words["point"], position="%{x}", value="%{y:.4f}"),
+        hovertemplate=_hover_template(words["point"], position="%{x}", value="%{y:.4f}"),
         xaxis="x3",
         yaxis="y3",
     )
@@ -124,7 +124,7 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, words: Mapping[str
     """Add one head's bias as a map, and every head's bias by distance. Return the two captions."""
     figure.add_heatmap(
         z=bias[head],
-        hovertemplate=_template(words["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
+        hovertemplate=_hover_template(words["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
         **_diverging_scale(bias[head], theme),
     )
     queries, keys = bias.shape[1:]
@@ -141,7 +141,7 @@ def _add_bias(figure: go.Figure, bias: FloatArray, head: int, words: Mapping[str
             mode="lines",
             line={"color": head_colour(theme, number), "width": 3 if number == head else 1.5},
             opacity=1.0 if number == head else 0.6,
-            hovertemplate=_template(words["head"], head=str(number + 1), distance="%{x}", value="%{y:.4f}"),
+            hovertemplate=_hover_template(words["head"], head=str(number + 1), distance="%{x}", value="%{y:.4f}"),
             xaxis="x3",
             yaxis="y3",
         )
@@ -166,7 +166,7 @@ def _sequential_scale(values: FloatArray, theme: Theme) -> dict[str, Any]:
     return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": scale, "showscale": False}
 
 
-def _template(text: str, **values: str) -> str:
+def _hover_template(text: str, **values: str) -> str:
     return text.format(**values) + "<extra></extra>"
 
 

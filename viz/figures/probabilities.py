@@ -24,8 +24,8 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
     """Draw a bar per generated token, from 0 to 1, with its best alternatives."""
     texts = map_titles.figure_text("probabilities", words)
     tokens = translation.target_tokens
-    dense = len(tokens) > DENSE_FROM
-    row_height = DENSE_ROW_HEIGHT if dense else ROW_HEIGHT
+    is_dense = len(tokens) > DENSE_FROM
+    row_height = DENSE_ROW_HEIGHT if is_dense else ROW_HEIGHT
     rows = axis_labels(tokens, row_height * max(1, len(tokens)), row_height)
     figure = go.Figure()
     figure.add_bar(
@@ -39,19 +39,19 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
     )
     captions = (
         []
-        if dense
+        if is_dense
         else [
             caption(text, theme, xref="paper", x=1, y=index, xanchor="left", xshift=MARGIN + COLUMN_WIDTH * column)
             for index, token in enumerate(tokens)
             for column, text in enumerate(_alternatives_text(token, texts))
         ]
     )
-    left = max(rows.longest, 48.0) + MARGIN + 12
-    right = MARGIN if dense else MARGIN + MAX_ALTERNATIVES * COLUMN_WIDTH
+    left = max(rows.max_label_width, 48.0) + MARGIN + 12
+    right = MARGIN if is_dense else MARGIN + MAX_ALTERNATIVES * COLUMN_WIDTH
     width = int(left + BAR_WIDTH + right)
     header = map_titles.title(texts["title"], texts["says"], width - 2 * MARGIN)
     top = header_height(header) + 28
-    at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
+    top_position = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     figure.update_layout(
         template=plotly_template(theme),
         meta={"figure": "probabilities", "tokens": len(tokens)},
@@ -66,11 +66,11 @@ def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str,
         },
         yaxis=rows_axis(rows, theme),
         annotations=[
-            caption(texts["probability"], theme, x=0, xanchor="left", yshift=18, **at_top),
+            caption(texts["probability"], theme, x=0, xanchor="left", yshift=18, **top_position),
             *(
                 []
-                if dense
-                else [caption(texts["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **at_top)]
+                if is_dense
+                else [caption(texts["others"], theme, x=1, xanchor="left", xshift=MARGIN, yshift=18, **top_position)]
             ),
             *captions,
         ],

@@ -35,7 +35,7 @@ def plain_request(inputs: ExperimentInput, text: str) -> TranslationRequest:
 
 
 def batch_ids(inputs: ExperimentInput) -> list[tuple[int, ...]]:
-    """Return the token ids of the other sentences for the model in use."""
+    """Return the token ids of the other sentences, by the tokenizer of the request's model."""
     texts = batch_sentences(model_languages(inputs)[0] or "de")
-    prepared = inputs.model_info.checker.prepare([plain_request(inputs, text) for text in texts]).sources
-    return [tuple(token.id for token in source) for source in prepared]
+    sources = inputs.model_info.checker.prepare([plain_request(inputs, text) for text in texts]).sources
+    return [tuple(token.id for token in source) for source in sources]

@@ -1,4 +1,4 @@
-"""The lesson "Build it yourself": what the page reads once, and the call that runs a completed line.
+"""The lesson "Build it yourself": its data, which the page loads once, and the call that runs a completed line.
 
 All numbers come from the weights in `assets/lesson/build.json`. The translator is so small that everything is computed
 here, whatever the visitor's model is and wherever it runs.
@@ -25,13 +25,13 @@ from headlight.model.training.build_lesson.sentences import END, MAIN_PAIR, PAIR
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.lessons.build_parts import BUILD_PARTS, BuildPart
 
-ROW = 1  # the Chinese word whose row is calculated by hand
-WRITTEN_ROW = MAIN_PAIR.target.index("you")  # the English row whose next word is predicted
-DIGITS = 6
+ROW = 1  # index of the Chinese word whose row is calculated by hand
+WRITTEN_ROW = MAIN_PAIR.target.index("you")  # index of the English row whose next word is predicted
+DECIMALS = 6
 
 
 def read_build(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The words, weights, intermediate results, parts and trained variants of the lesson."""
+    """Return the words, weights, intermediate results, parts and trained variants of the lesson."""
     return _build_values()
 
 
@@ -46,13 +46,13 @@ def _build_values() -> dict[str, Any]:
         "row": ROW,
         "written_row": WRITTEN_ROW,
         "sentences": len(PAIRS),
-        "positions": _lists(numbers.positions()),
+        "positions": _to_lists(numbers.positions()),
         "wavelength_base": WAVELENGTH_BASE,
         "right_count": numbers.right_count(),
         "script": script_text(),
-        "weights": {name: _lists(matrix) for name, matrix in numbers.matrices().items()},
-        "trace": {name: _lists(tensor) for name, tensor in numbers.main_trace().items()},
-        "printed": {name: _lists(array) for name, array in printed_numbers().items()},
+        "weights": {name: _to_lists(matrix) for name, matrix in numbers.matrices().items()},
+        "trace": {name: _to_lists(tensor) for name, tensor in numbers.main_trace().items()},
+        "printed": {name: _to_lists(array) for name, array in printed_numbers().items()},
         "parts": [_part_json(part) for part in BUILD_PARTS],
         "stages": STAGES,
         "variants": {name: variant_json(result) for name, result in read_file().results.items()},
@@ -62,15 +62,15 @@ def _build_values() -> dict[str, Any]:
                 "read": row.read,
                 "write": row.write,
                 "head": row.head,
-                "weights": [round(weight, DIGITS) for weight in row.weights],
+                "weights": [round(weight, DECIMALS) for weight in row.weights],
             }
             for row in numbers.rows_to_draw()
         ],
     }
 
 
-def _lists(array: np.ndarray[Any, Any]) -> Any:
-    return np.round(array.astype(float), DIGITS).tolist()
+def _to_lists(array: np.ndarray[Any, Any]) -> Any:
+    return np.round(array.astype(float), DECIMALS).tolist()
 
 
 def _part_json(part: BuildPart) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _part_json(part: BuildPart) -> dict[str, Any]:
 
 
 def variant_json(result: VariantResult) -> dict[str, Any]:
-    """Return what the page says about a trained variant."""
+    """Return the results of a trained variant for the page."""
     return {
         "loss": result.loss,
         "right_count": result.right_count,
@@ -108,7 +108,7 @@ def _sentence_json(sentence: TranslatedSentence) -> dict[str, Any]:
 
 
 def run_build_line(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a line in the gap of a part, or cross-attention with the chosen sides, and the part's test."""
+    """Fill the gap of a part with a line, or cross-attention with selected inputs, and run the part's test."""
     if values.get("part") == "cross":
         return verdict_json(run_sides(check_sides(values.get("sides"))))
     part, text = check_part(values.get("part")), values.get("text")
@@ -129,15 +129,15 @@ def check_part(part: Any) -> str:
 
 
 def check_sides(sides: Any) -> dict[str, str]:
-    """Return where query, key and value come from. Raise a `PageError` for other names."""
-    valid = isinstance(sides, dict) and set(sides) == set("qkv")
-    if not valid or any(not isinstance(side, str) or side not in SIDES for side in sides.values()):
+    """Validate the inputs of query, key and value in cross-attention: decoder states `y` or encoder memory `m`."""
+    is_valid = isinstance(sides, dict) and set(sides) == set("qkv")
+    if not is_valid or any(not isinstance(side, str) or side not in SIDES for side in sides.values()):
         raise PageError("sides", "not_names", {"given": repr_short(sides), "example": '{"q": "y", "k": "m", "v": "m"}'})
     return dict(sides)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """Return what the page says about a line that ran."""
+    """Return the result of a line that ran for the page."""
     failure = verdict.failure
     return {
         "text": verdict.text,

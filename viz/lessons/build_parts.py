@@ -1,4 +1,4 @@
-"""The fourteen parts of the lesson "Build it yourself": their code, and the variant that was trained at each."""
+"""The fourteen parts of the lesson "Build it yourself", with their code and the trained variants of the model."""
 
 from __future__ import annotations
 
@@ -70,16 +70,13 @@ NEXT: Listing = (
 
 @dataclass(frozen=True)
 class BuildPart:
-    """One part: its code, the variant of the model with the parts so far, the one without this part, and a step.
-
-    `large` is the permalink of the same operation in the visitor's model.
-    """
+    """One part of the lesson."""
 
     name: str
     listing: Listing
-    stage: str
-    large: str
-    without: str = ""
+    stage: str  # trained variant with all parts up to this one
+    large: str  # permalink of the same operation in the visitor's model
+    without: str = ""  # trained variant without this part
 
 
 BUILD_PARTS = (

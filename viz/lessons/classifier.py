@@ -55,8 +55,8 @@ def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribut
     text = review_text(inputs)
     if is_blank(text):
         raise PageError("text", "blank_text")
-    judgement, erased = inputs.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
-    effects = erased.changes[-1]
+    judgement, erasure = inputs.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
+    effects = erasure.changes[-1]  # of the last class
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
         indices = [index for index, token in enumerate(judgement.tokens) if token.word == number]
@@ -67,7 +67,7 @@ def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribut
 
 
 def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Erase words from a review and judge the rest."""
+    """Erase words from a review and classify the remaining words."""
     judgement, words = judge_review(inputs)
     erased = [words[index] for index in inputs.values["erased"] if index < len(words)]
     remaining_log_odds: float = inputs.run_judge(Judge.without_words, judgement, [word.number for word in erased])
@@ -103,17 +103,17 @@ def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     judgement, words = judge_review(inputs)
     names = [word.label for word in words]
     contributions = np.array([word.contribution for word in words])
-    erased = np.array([word.erasure_effect for word in words])
-    max_abs = float(np.abs(np.concatenate([contributions, erased])).max())
-    # Tokens of no word have a share, too, but cannot be erased.
+    erasure_effects = np.array([word.erasure_effect for word in words])
+    max_abs = float(np.abs(np.concatenate([contributions, erasure_effects])).max())
+    # Special tokens belong to no word. They contribute, but cannot be erased.
     token_shares = zip(judgement.tokens, judgement.shares or (), strict=True)
-    special = [(make_visible(token.text), share) for token, share in token_shares if token.word is None]
-    all_names = [*names, *(name for name, _ in special)]
-    all_shares = [*contributions.tolist(), *(share for _, share in special)]
+    special_shares = [(make_visible(token.text), share) for token, share in token_shares if token.word is None]
+    all_names = [*names, *(name for name, _ in special_shares)]
+    all_shares = [*contributions.tolist(), *(share for _, share in special_shares)]
     charts = [
         BarChart(Phrase(name), labels, values, most=max_abs, digits=2)
         for name, labels, values in (
-            ("erased", names, erased.tolist()),
+            ("erased", names, erasure_effects.tolist()),
             ("shares", all_names, all_shares),
         )
     ]
@@ -121,15 +121,15 @@ def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
         Phrase("about_mean"), names, [float(number) for number in contributions - contributions.mean()], digits=3
     )
     numbers: dict[str, TextPhraseOrNumber] = {
-        "shares_spread": float(contributions.std()), "erased_spread": float(erased.std()),
+        "shares_spread": float(contributions.std()), "erased_spread": float(erasure_effects.std()),
         "sum": judgement.log_odds - judgement.bias, "bias": judgement.bias, "log_odds": judgement.log_odds,
-        "word": names[int(np.abs(erased).argmax())],
+        "word": names[int(np.abs(erasure_effects).argmax())],
     }  # fmt: skip
     return ExperimentResult((SideBySide(charts), deviations), numbers)
 
 
 def negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Measure the effect of "not" before praise and before blame."""
+    """Measure the effect of "not" on a positive and on a negative word."""
     good, bad = (inputs.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
         [template.format(result.word), _format_signed(log_odds), f"{probability(log_odds):.3f}"]

@@ -27,43 +27,47 @@ from headlight.viz.token_labels import make_visible, truncate
 
 Float64Array = npt.NDArray[np.float64]
 
-SHOWN_DIMENSIONS = 24  # columns of the map, from the first
-WORKED_DIMENSIONS = 3  # dimensions of the table: those that weigh most
-MAX_ROWS = 14  # tokens of the table; the others are one row
+SHOWN_DIMENSIONS = 24  # number of columns of the map
+WORKED_DIMENSIONS = 3  # dimensions of the table: those with the largest products
+MAX_ROWS = 14  # tokens of the table; further tokens share one row
 VALUE_DIGITS, SUM_DIGITS, MEAN_DIGITS, PRODUCT_DIGITS = 5, 4, 5, 4
 
 PADDING = Slider("padding", 0, 12, 4)
 
 
 def pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Average the vectors of a review and weigh the average."""
+    """Average the vectors of a review and classify the average."""
     text = review_text(inputs)
     if is_blank(text):
         raise PageError("text", "blank_text")
     pooled: PooledText = inputs.run_judge(pool_text, text, inputs.values["padding"])
     count, padding = len(pooled.labels), len(pooled.vectors) - len(pooled.labels)
     products = pooled.mean.astype(np.float64) * pooled.weight
-    worked = [int(index) for index in np.argsort(-np.abs(products))[:WORKED_DIMENSIONS]]
+    dimensions = [int(index) for index in np.argsort(-np.abs(products))[:WORKED_DIMENSIONS]]
     with_padding = float(pooled.mean_with_padding.astype(np.float64) @ pooled.weight) + pooled.bias
     numbers: dict[str, TextPhraseOrNumber] = {
         "tokens": count, "padding": padding, "places": count + padding, "width": len(pooled.mean),
-        "first": worked[0],
-        "sum": fixed_text(float(pooled.vectors[:count, worked[0]].sum(dtype=np.float64)), SUM_DIGITS),
-        "mean": fixed_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
-        "weight": term_text(float(pooled.weight[worked[0]]), MEAN_DIGITS),
-        "mean_term": term_text(float(pooled.mean[worked[0]]), MEAN_DIGITS),
-        "product": fixed_text(float(products[worked[0]]), PRODUCT_DIGITS),
+        "first": dimensions[0],
+        "sum": fixed_text(float(pooled.vectors[:count, dimensions[0]].sum(dtype=np.float64)), SUM_DIGITS),
+        "mean": fixed_text(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
+        "weight": term_text(float(pooled.weight[dimensions[0]]), MEAN_DIGITS),
+        "mean_term": term_text(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
+        "product": fixed_text(float(products[dimensions[0]]), PRODUCT_DIGITS),
         "log_odds": fixed_text(pooled.log_odds, 3), "minus_log_odds": fixed_text(-pooled.log_odds, 3),
         "probability": fixed_text(probability(pooled.log_odds), 3),
         "padded_probability": fixed_text(probability(with_padding), 3),
     }  # fmt: skip
     facts = ("padded",) if padding else ()
-    figures = (vectors_heatmap(pooled), worked_table(pooled, worked, products), sum_table(pooled, worked, products))
+    figures = (
+        vectors_heatmap(pooled),
+        worked_table(pooled, dimensions, products),
+        sum_table(pooled, dimensions, products),
+    )
     return ExperimentResult(figures, numbers, facts)
 
 
 def probability(log_odds: float) -> float:
-    """Return the probability of praise."""
+    """Return the probability of the positive class."""
     return float(1 / (1 + np.exp(-log_odds)))
 
 
@@ -91,21 +95,25 @@ def worked_table(pooled: PooledText, dimensions: list[int], products: Float64Arr
         rows.append([name, *(fixed_text(value, VALUE_DIGITS) for value in others)])
     sums = vectors.sum(axis=0)
     rows.append([Phrase("sum_row"), *(fixed_text(value, SUM_DIGITS) for value in sums)])
-    means = [fixed_text(float(pooled.mean[each]), MEAN_DIGITS) for each in dimensions]
+    means = [fixed_text(float(pooled.mean[dimension]), MEAN_DIGITS) for dimension in dimensions]
     rows.append([Phrase("divided_row", {"count": count}), *means])
-    rows.append([Phrase("weight_row"), *(fixed_text(float(pooled.weight[each]), MEAN_DIGITS) for each in dimensions)])
-    rows.append([Phrase("product_row"), *(fixed_text(float(products[each]), PRODUCT_DIGITS) for each in dimensions)])
-    columns = (Phrase("token"), *(Phrase("dimension", {"dimension": each}) for each in dimensions))
+    rows.append(
+        [Phrase("weight_row"), *(fixed_text(float(pooled.weight[dimension]), MEAN_DIGITS) for dimension in dimensions)]
+    )
+    rows.append(
+        [Phrase("product_row"), *(fixed_text(float(products[dimension]), PRODUCT_DIGITS) for dimension in dimensions)]
+    )
+    columns = (Phrase("token"), *(Phrase("dimension", {"dimension": dimension}) for dimension in dimensions))
     return Table(Phrase("worked"), columns, rows, highlighted_row=len(rows) - 1)
 
 
 def sum_table(pooled: PooledText, dimensions: list[int], products: Float64Array) -> ResultFigure:
     """Add up the products and the bias, and apply the sigmoid."""
-    rest = float(products.sum() - products[dimensions].sum())
+    other_products = float(products.sum() - products[dimensions].sum())
     terms: list[tuple[TextOrPhrase, float]] = [
-        (Phrase("product_of", {"dimension": each}), float(products[each])) for each in dimensions
+        (Phrase("product_of", {"dimension": dimension}), float(products[dimension])) for dimension in dimensions
     ]
-    terms.append((Phrase("product_rest", {"count": len(products) - len(dimensions)}), rest))
+    terms.append((Phrase("product_rest", {"count": len(products) - len(dimensions)}), other_products))
     terms.append((Phrase("bias_row"), pooled.bias))
     rows: list[list[TextPhraseOrNumber]] = [[name, fixed_text(value, PRODUCT_DIGITS)] for name, value in terms]
     rows.append([Phrase("sum_z"), fixed_text(pooled.log_odds, 3)])

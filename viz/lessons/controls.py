@@ -11,10 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from headlight.viz.errors import PageError, repr_short
-from headlight.viz.field_values import BoolValue as OnOff
-from headlight.viz.field_values import ChoiceValue as OneOf
-from headlight.viz.field_values import IntValue, check_int
-from headlight.viz.field_values import TextValue as AnyText
+from headlight.viz.field_values import BoolValue, ChoiceValue, IntValue, TextValue, check_int
 from headlight.viz.settings import Settings
 
 MAX_POSITIONS = 400  # items of a `PositionPicker`
@@ -40,7 +37,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """One of a few names, as a slider if the options have an order, or as a menu if they are many and long."""
+    """One of several options, as a slider if they have an order, or as a menu if they are many and long."""
 
     widget = "choice"
     options: tuple[str, ...]
@@ -49,18 +46,18 @@ class Choice(Control):
     as_menu: bool = False
 
     def check(self, value: Any, settings: Settings) -> str:
-        return OneOf(self.options).check(self.name, value, settings)
+        return ChoiceValue(self.options).check(self.name, value, settings)
 
 
 @dataclass(frozen=True)
 class Switch(Control):
-    """On or off."""
+    """A switch for true or false."""
 
     widget = "switch"
     start: bool = False
 
     def check(self, value: Any, settings: Settings) -> bool:
-        return OnOff().check(self.name, value, settings)
+        return BoolValue().check(self.name, value, settings)
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Button(Control):
 
 @dataclass(frozen=True)
 class PositionPicker(Control):
-    """Some of the displayed words, by index. `ExperimentResult.position_labels` names the words."""
+    """A selection of displayed words, by index. `ExperimentResult.position_labels` contains the words."""
 
     widget = "places"
     max_selected: int = MAX_POSITIONS
@@ -113,7 +110,7 @@ class TextInput(Control):
     start: str = ""
 
     def check(self, value: Any, settings: Settings) -> str:
-        return AnyText(self.max_length).check(self.name, value, settings)
+        return TextValue(self.max_length).check(self.name, value, settings)
 
 
 def check_controls(controls: tuple[Control, ...], value: Any, settings: Settings) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def check_controls(controls: tuple[Control, ...], value: Any, settings: Settings
     if unknown:
         raise PageError("set", "unknown_name", {"given": repr_short(unknown[0]), "choices": _names(controls)})
     return {
-        control.name: control.check(value[control.name], settings) if control.name in value else _start(control)
+        control.name: control.check(value[control.name], settings) if control.name in value else _default_value(control)
         for control in controls
     }
 
@@ -134,7 +131,7 @@ def _names(controls: tuple[Control, ...]) -> str:
     return ", ".join(control.name for control in controls)
 
 
-def _start(control: Control) -> Any:
+def _default_value(control: Control) -> Any:
     return next(
         getattr(control, control_field.name) for control_field in fields(control) if control_field.name == "start"
     )

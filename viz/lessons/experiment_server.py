@@ -16,7 +16,7 @@ from headlight.viz.service.single_flight import Leader, SingleFlight
 
 CACHE_BYTES = 16_000_000  # JSON bytes of all cached answers
 MAX_ANSWER_BYTES = 4_000_000  # JSON bytes of one answer
-STEPS: dict[tuple[str, str], Experiment] = {
+EXPERIMENTS: dict[tuple[str, str], Experiment] = {
     (lesson.name, step.name): step.experiment
     for lesson in LESSONS
     for step in lesson.steps
@@ -24,8 +24,8 @@ STEPS: dict[tuple[str, str], Experiment] = {
 }
 
 
-def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return the function that runs a step's experiment with control values for a sentence."""
+def make_experiment_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `run_experiment`, which runs a step's experiment with control values for a sentence."""
     cache: ByteLru[dict[str, Any]] = ByteLru(CACHE_BYTES)
     flights: SingleFlight[dict[str, Any]] = SingleFlight()
 
@@ -52,8 +52,8 @@ def experiment_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
 
 def find_experiment(lesson: Any, step: Any) -> Experiment:
     """Return the experiment of a step by the names of the lesson and the step."""
-    valid = isinstance(lesson, str) and isinstance(step, str)
-    if not valid or (lesson, step) not in STEPS:
-        choices = ", ".join(".".join(names) for names in STEPS)
+    is_valid = isinstance(lesson, str) and isinstance(step, str)
+    if not is_valid or (lesson, step) not in EXPERIMENTS:
+        choices = ", ".join(".".join(names) for names in EXPERIMENTS)
         raise PageError("step", "unknown_name", {"given": repr_short(f"{lesson}.{step}"), "choices": choices})
-    return STEPS[lesson, step]
+    return EXPERIMENTS[lesson, step]

@@ -32,12 +32,12 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     sentence, token, dimension = find_indices(shapes.batch, number)
     viewed, split, mixed = (find_indices(tensor, number) for tensor in (shapes.viewed, shapes.transposed, shapes.mixed))
     view = f"x.view({SENTENCES}, {TOKENS}, {HEADS}, {HEAD_WIDTH})"
-    wrong = f"x.view({SENTENCES}, {HEADS}, {TOKENS}, {HEAD_WIDTH})"
+    wrong_view = f"x.view({SENTENCES}, {HEADS}, {TOKENS}, {HEAD_WIDTH})"
     figures = (
         number_blocks("batch", "x", shapes.batch, number),
         number_blocks("viewed", view, shapes.viewed, number),
         number_blocks("transposed", f"{view}.transpose(1, 2)", shapes.transposed, number),
-        number_blocks("mixed", wrong, shapes.mixed, number),
+        number_blocks("mixed", wrong_view, shapes.mixed, number),
     )
     numbers: dict[str, TextPhraseOrNumber] = {
         "number": number, "sentence": sentence + 1, "own_token": token + 1, "dimension": dimension,
@@ -51,7 +51,7 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 
 def wrong_view_option(shapes: HeadShapes) -> str:
-    """Return what the view without the transpose does: the same shape with other numbers, the same, or an error."""
+    """Return the effect of the view without the transpose: "error", the "same" tensor, or "mixed" numbers."""
     if shapes.mixed.shape != shapes.transposed.shape:
         return "error"
     return "same" if np.array_equal(shapes.mixed, shapes.transposed) else "mixed"
@@ -63,7 +63,7 @@ def join_indices(place: tuple[int, ...]) -> str:
 
 
 def number_blocks(name: str, code: str, tensor: IntArray, number: int) -> NumberBlocks:
-    """Return a tensor in blocks of two axes; the colour of a cell is the head that its number belongs to."""
+    """Return a tensor as blocks of its last two axes. The colour of a cell is the head of its number."""
     shape = tensor.shape
     blocks = []
     for sentence, rows in enumerate(tensor):

@@ -31,7 +31,7 @@ from headlight.viz.lessons.result_figures import (
 
 COUNTS = (1, 2, 4, 8)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
-SHOWN_WEIGHTS = 8  # per row
+SHOWN_WEIGHTS = 8  # weights per row
 FIRST_WIDTH, LATER_WIDTH = 4, 64  # widths that the question compares
 SATURATED_FROM = 0.75  # mean largest weight of a row from which softmax counts as saturated
 VANISHED_BELOW = 0.03  # slope at the largest weight, at most 0.25, below which the model no longer learns
@@ -137,7 +137,7 @@ def nearest_divisor(heads: int, queries: FloatArray) -> int:
 
 
 def most_diverse_row(maps: FloatArray) -> int:
-    """Return the row whose heads favour the most distinct keys."""
+    """Return the row whose heads favour the most distinct keys; `maps` is `[heads, rows, keys]`."""
     return int(np.argmax([len(set(column.tolist())) for column in maps.argmax(axis=-1).T]))
 
 

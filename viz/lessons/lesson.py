@@ -27,11 +27,11 @@ PickTarget = Literal["token", "key", "layer", "head", "written", "dimension"]
 
 @dataclass(frozen=True)
 class Code:
-    """The function that computes a step, and text from its highlighted line; another line for one model variant."""
+    """The function that computes a step, with its highlighted line."""
 
     function: Callable[..., Any]
-    highlighted: str
-    highlighted_if: tuple[str, str] | None = None  # ("post", the line that runs for that variant)
+    highlighted: str  # text from the highlighted line
+    highlighted_if: tuple[str, str] | None = None  # a variant of the model, and text from the line that it runs
 
     def as_json(self) -> dict[str, Any]:
         """Return the source of the running code and its highlighted lines."""
@@ -56,7 +56,7 @@ class TensorView:
     divide_by: str = ""  # name of the divisor
     rows: str = "tokens"  # axis of the rows: tokens, keys, positions, stages, or one
     visible_if: str = ""  # variant of the model that shows this tensor: pre, post, …
-    own_scale: bool = False  # in a stack, colours of its own instead of the common ones
+    own_scale: bool = False  # in a stack, a separate colour scale instead of the common one
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON for the page."""

@@ -24,11 +24,11 @@ from headlight.model.training.live_run_settings import LiveRunSettings
 from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.lessons.experiment_server import make_experiment_call
 from headlight.viz.lessons.lesson import Lesson, Step
 from headlight.viz.lessons.notebook_map import MapScale, NumberMap
 from headlight.viz.lessons.result_tables import ResultTables
-from headlight.viz.lessons.tensors import LOGITS, tensors_function
+from headlight.viz.lessons.tensors import LOGITS, make_tensors_call
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -59,8 +59,8 @@ class LessonSession:
         request = self._service.check(request_values, model_defaults=True)
         self._request_values = full_request(request)
         self.translation: Translation = self._service.translate(request)
-        self._tensors = tensors_function(self._service)
-        self._experiments = experiment_function(self._service)
+        self._tensors = make_tensors_call(self._service)
+        self._experiments = make_experiment_call(self._service)
 
     @property
     def tokens(self) -> list[str]:
@@ -138,7 +138,7 @@ class LessonSession:
         if not training_figures:
             raise ValueError(f"{self.lesson.name}.{step} does not train a model. Call run() instead.")
         return pd.concat(
-            [train_all(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
+            [train_run(run, number) for number, run in enumerate(training_figures[0]["runs"], start=1)],
             ignore_index=True,
         )
 
@@ -198,7 +198,7 @@ def find_lesson(name: str) -> Lesson:
     return result
 
 
-def train_all(run: Mapping[str, Any], number: int) -> pd.DataFrame:
+def train_run(run: Mapping[str, Any], number: int) -> pd.DataFrame:
     """Train one run and return one row per snapshot."""
     live_run = LiveRun(LiveRunSettings(**run))
     rows = []

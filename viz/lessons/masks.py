@@ -52,7 +52,7 @@ from headlight.viz.lessons.training_steps import corpus_for, training_figure
 from headlight.viz.token_labels import token_labels
 
 MAX_LOOK_AHEAD = 12  # later tokens that a row may attend to
-EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
+EQUAL_TOLERANCE = 1e-4  # smaller changes of a log probability count as none
 MIN_LOSS_CHANGE = 0.05  # smaller changes of the loss count as none
 
 # For each model, a sentence whose translation changes if the decoder recomputes all tokens without the mask.
@@ -110,8 +110,8 @@ def loss_change(before: float, after: float) -> str:
 def generation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Translate with the causal mask and, in two ways, without it."""
     languages, model = model_languages(inputs), inputs.request.model or inputs.service.default
-    own_sentence = inputs.values["sentence"] == "own"
-    text = inputs.request.text if own_sentence else EXAMPLES.get(model, inputs.request.text)
+    is_own_sentence = inputs.values["sentence"] == "own"
+    text = inputs.request.text if is_own_sentence else EXAMPLES.get(model, inputs.request.text)
     ids_if_small(inputs)
     results: dict[CacheMode, GreedyOutput] = inputs.run(
         translate_in_all_modes, plain_request(inputs, text), MAX_WRITTEN
@@ -122,29 +122,31 @@ def generation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         mode: [label.text for label in token_labels(tokenizer.written_tokens(output.ids))]
         for mode, output in results.items()
     }
-    agreed = common_prefix_length(results["masked"], results["anew"])
+    common_length = common_prefix_length(results["masked"], results["anew"])
     gaps = {
         mode: max_log_probability_gap(results["masked"], output) for mode, output in results.items() if mode != "masked"
     }
     rows: list[list[TextPhraseOrNumber]] = [
         [str(index + 1), *(token_with_probability(tokens[mode], results[mode], index) for mode in results)]
-        for index in range(min(max(len(output.ids) for output in results.values()), agreed + 3))
+        for index in range(min(max(len(output.ids) for output in results.values()), common_length + 3))
     ]
     columns = (Phrase("place"), *map(Phrase, results))
     figures: list[ResultFigure] = [
         TextColumns((TextBlock(Phrase("sentence"), text, language=languages[0]),)),
         TextColumns([TextBlock(Phrase(f"by_{mode}"), texts[mode] or "—", language=languages[1]) for mode in results]),
-        Table(Phrase("word_by_word"), columns, rows, highlighted_row=agreed if agreed < len(rows) else None),
+        Table(
+            Phrase("word_by_word"), columns, rows, highlighted_row=common_length if common_length < len(rows) else None
+        ),
     ]
     numbers: dict[str, TextPhraseOrNumber] = {
         "kept": gaps["kept"], "anew": gaps["anew"],
-        "place": agreed + 1, "agreed": agreed, "count": len(results["masked"].ids),
+        "place": common_length + 1, "agreed": common_length, "count": len(results["masked"].ids),
     }  # fmt: skip
-    changed = results["masked"].ids != results["anew"].ids
+    is_changed = results["masked"].ids != results["anew"].ids
     affected = [mode for mode in gaps if gaps[mode] > EQUAL_TOLERANCE or results[mode].ids != results["masked"].ids]
     correct = "both" if len(affected) == 2 else affected[0] if affected else "neither"
-    unchanged = "same" if own_sentence and model in EXAMPLES else "alike"  # "same": the words point to the example
-    return ExperimentResult(figures, numbers, ("changes" if changed else unchanged,), correct)
+    unchanged = "same" if is_own_sentence and model in EXAMPLES else "alike"  # "same": the words point to the example
+    return ExperimentResult(figures, numbers, ("changes" if is_changed else unchanged,), correct)
 
 
 def common_prefix_length(first: GreedyOutput, second: GreedyOutput) -> int:

@@ -82,10 +82,12 @@ def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     config = inputs.small_model_info.model.config
     main, selected = inputs.values["mistake"], inputs.values["also"]
     other_names = [name for name in MISTAKES if name != main and MISTAKES[name].applies(config)]
-    added = [name for index, name in enumerate(MISTAKES) if index in selected and name in other_names]
-    names = [*([main] if MISTAKES[main].applies(config) else []), *added]
-    offered = [Phrase(f"lesson_mistakes_control_mistake_{name}") if name in other_names else None for name in MISTAKES]
-    labels = {"also": offered}
+    added_names = [name for index, name in enumerate(MISTAKES) if index in selected and name in other_names]
+    names = [*([main] if MISTAKES[main].applies(config) else []), *added_names]
+    option_labels = [
+        Phrase(f"lesson_mistakes_control_mistake_{name}") if name in other_names else None for name in MISTAKES
+    ]
+    labels = {"also": option_labels}
     if not names:
         return ExperimentResult((), facts=("absent",), position_labels=labels)
     result: MistakeResult
@@ -96,8 +98,8 @@ def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
         results_table(tests) if len(names) > 1 else code_listings(names[0], tests),
     )
     numbers = sentence_numbers(inputs, result) | {"count": len(names)}
-    several = "several" if result.forced is not None else "stopped"
-    return ExperimentResult(figures, numbers, facts=(names[0] if len(names) == 1 else several,), position_labels=labels)
+    fact = names[0] if len(names) == 1 else "several" if result.forced is not None else "stopped"
+    return ExperimentResult(figures, numbers, facts=(fact,), position_labels=labels)
 
 
 def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
@@ -156,7 +158,7 @@ def head_map(translation: Translation, kind: Kind, layer: int, head: int) -> tup
     attention = translation.attention_map(kind, layer, head)
     rows = [label.read + label.text for label in row_labels(attention)]
     columns = [label.text for label in token_labels(attention.columns)]
-    return attention.weights, rows, columns  # with the cells that the correct model masks
+    return attention.weights, rows, columns  # also of cells that the correct model masks
 
 
 def clearest_head(numbers: FloatArray) -> tuple[int, int]:
@@ -180,7 +182,7 @@ def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake=name), LiveRunSettings(corpus=corpus))
     correct = models[-1]
     numbers = untrained_numbers(*correct)
-    # The second softmax normalises shares, at best one 1 and zeros, so its loss has this minimum.
+    # The second softmax gets probabilities, at best one 1 and zeros, so the loss cannot fall below this minimum.
     floor = math.log(math.e + correct[0].vocabulary - 1) - 1
     return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 

@@ -36,11 +36,11 @@ from headlight.viz.lessons.result_figures import (
 )
 from headlight.viz.lessons.worked_figures import fixed_text
 
-SHOWN_DIMENSIONS = 24  # displayed dimensions, from the first
-SATURATED_FROM = 0.95  # share of the numbers below the last colour
+SHOWN_DIMENSIONS = 24  # number of displayed dimensions
+SATURATED_FROM = 0.95  # share of the numbers that the colour scale covers
 EQUAL_TOLERANCE = 1e-4  # smaller changes count as none
-MIN_CHANGE = 0.05
-SHIFT, FACTOR = 5.0, 3.0
+MIN_CHANGE = 0.05  # smallest change for which the question is asked
+SHIFT, FACTOR = 5.0, 3.0  # added to all activations; multiplied with all activations
 
 SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 
@@ -104,7 +104,7 @@ def batch_row_names(batch: Activations, tokens: Sequence[str]) -> list[TextOrPhr
 
 
 def colour_limit(numbers: FloatArray) -> float:
-    """Return the value of the last colour: a few dimensions are a hundred times as large as the others."""
+    """Return the value of the last colour. Larger values are clipped: a few are a hundred times the others."""
     return float(np.quantile(np.abs(numbers), SATURATED_FROM)) or 1.0
 
 
@@ -140,8 +140,10 @@ def batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
         **{norm: values[size - 1] for norm, values in changes.items()},
     }  # fmt: skip
     alone_changes = {norm: values[0] for norm, values in changes.items()}
-    clear = alone_changes["batch"] > MIN_CHANGE and max(alone_changes["layer"], alone_changes["rms"]) < EQUAL_TOLERANCE
-    return ExperimentResult((plot,), numbers, correct_option="batch" if clear else "")
+    is_clear = (
+        alone_changes["batch"] > MIN_CHANGE and max(alone_changes["layer"], alone_changes["rms"]) < EQUAL_TOLERANCE
+    )
+    return ExperimentResult((plot,), numbers, correct_option="batch" if is_clear else "")
 
 
 def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:

@@ -29,7 +29,7 @@ BY_ROOT = (r"\frac{@squares}{@count} = @square", r"\sqrt{@square} = @root", r"y 
 
 
 def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Normalise the table, and work out one of its cells."""
+    """Normalise the table, and show the computation of one cell."""
     norm = inputs.values["norm"]
     row, column = divmod(inputs.values["cell"], NUMBERS.shape[1])
     after = normalise(NUMBERS, norm)
@@ -47,7 +47,7 @@ def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 
 def short_text(number: float) -> str:
-    """Format a number: a whole one without decimals."""
+    """Format a number; whole numbers have no decimals."""
     return fixed_text(number, 0 if float(number).is_integer() else DIGITS)
 
 

@@ -50,8 +50,8 @@ class NotebookSelection:
     controls: Mapping[str, Mapping[str, Any]]
 
 
-def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
-    """Return the function that writes the notebook of a lesson for a sentence."""
+def make_notebook_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, str]]:
+    """Return the call `lesson_notebook`, which writes the notebook of a lesson for a sentence."""
 
     def lesson_notebook(values: Mapping[str, Any]) -> dict[str, str]:
         names = tuple(entry.name for entry in LESSONS)
@@ -65,7 +65,7 @@ def notebook_function(service: Service) -> Callable[[Mapping[str, Any]], dict[st
         }
         session = LessonSession(lesson.name, language=language, service=service, **request_values)
         selection = parse_selection(values.get("look"), session, service)
-        content = json.dumps(notebook(session, request_values, selection, service), ensure_ascii=False, indent=1)
+        content = json.dumps(make_notebook(session, request_values, selection, service), ensure_ascii=False, indent=1)
         return {"name": f"headlight-{lesson.name}.ipynb", "content": f"{content}\n"}
 
     return lesson_notebook
@@ -102,14 +102,14 @@ def parse_selection(values: Any, session: LessonSession, service: Service) -> No
 # ---------------------------------------------------------------- the cells
 
 
-def notebook(
+def make_notebook(
     session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection, service: Service
 ) -> dict[str, Any]:
     """Return the notebook as JSON."""
     lesson, table = session.lesson, phrases(session.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
     introduction = fill_phrase(table["lesson_notebook_says"], {"install": f"`{INSTALL_APP}`", "version": __version__})
-    cells = [_markdown(title + introduction), _code(_first_cells(session, request, selection))]
+    cells = [_markdown(title + introduction), _code(_setup_code(session, request, selection))]
     writer = NotebookWriter(session, selection, service)
     for number, step in enumerate(ordered_steps(lesson.steps, variants(session.model_values())), start=1):
         cells += writer.cells(number, step)
@@ -129,7 +129,7 @@ def _code(text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
-def _first_cells(session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
+def _setup_code(session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
     text, *options = [f"{name}={value!r}" for name, value in request.items()]
     arguments = ", ".join(
         [repr(session.lesson.name), text.removeprefix("text="), *options, f"language={session.language!r}"]
@@ -180,7 +180,7 @@ class NotebookWriter:
         session, lesson = self.session, self.session.lesson
         base = f"lesson_{lesson.name}_{step.name}"
         result = session.run(step.name, **self.selection.controls[step.name]) if step.experiment is not None else None
-        active = variants(self.model, result.answer["holds"] if result else ())
+        active_variants = variants(self.model, result.answer["holds"] if result else ())
         row = self.labels["token"]
         if step.kind != "encoder":
             row = self.session.row_names[self.selection.positions["written"]]
@@ -193,8 +193,8 @@ class NotebookWriter:
         }
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "read", "key")}
         question = make_question(self.step_view(step), result)
-        words = fill_phrase(find_phrase(self.table, f"{base}_words", active), values)
-        title_variants = ["open", *active] if question else active
+        words = fill_phrase(find_phrase(self.table, f"{base}_words", active_variants), values)
+        title_variants = ["open", *active_variants] if question else active_variants
         lines = [f"## {number}. {find_phrase(self.table, f'{base}_title', title_variants)}"]
         if question:
             words_open = self.table.get(f"{base}_words_open", "")  # exists if the words would reveal the answer
@@ -202,16 +202,19 @@ class NotebookWriter:
             lines += self.question_cell(step, question, values, words if words_open else "")
         else:
             lines.append(words)
-        formula = fill_formula(step_formula(step, active).formula, {**numbers, **ids})
+        formula = fill_formula(step_formula(step, active_variants).formula, {**numbers, **ids})
         if formula:
             is_stacked = r" \\ " in formula
             lines.append(rf"$$ \begin{{gathered}} {formula} \end{{gathered}} $$" if is_stacked else f"$$ {formula} $$")
-        note = find_phrase(self.table, f"{base}_note", active)
+        note = find_phrase(self.table, f"{base}_note", active_variants)
         if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))
         return [
             _markdown("\n\n".join(lines)),
-            *(_code(translate_comments(cell_code, self.table)) for cell_code in self.code(step, active, result)),
+            *(
+                _code(translate_comments(cell_code, self.table))
+                for cell_code in self.code(step, active_variants, result)
+            ),
         ]
 
     def step_view(self, step: Step) -> StepView:
@@ -234,13 +237,13 @@ class NotebookWriter:
         folded = [part for part in (correct, answer, feedback) if part]
         return [f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}", options, summary, *folded, "</details>"]
 
-    def code(self, step: Step, active: list[str], result: Any) -> list[str]:
+    def code(self, step: Step, active_variants: list[str], result: Any) -> list[str]:
         """Return one cell, or two if the step trains a model."""
         source = f"print(lesson.source({step.name!r}))"
         if result is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
-            return [f"{source}\n{step_code(step, active, divisor, scale)}"]
+            return [f"{source}\n{step_code(step, active_variants, divisor, scale)}"]
         defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.selection.controls[step.name]
         arguments = [f"{name}={_to_list(value)!r}" for name, value in values.items() if value != defaults[name]]

@@ -91,7 +91,7 @@ class CellCode:
             self.lines.append(f"{variable} = tensor({self.path(name)}){index}")
         return variable
 
-    def input_for(self, name: str, active: Sequence[str]) -> str:
+    def input_for(self, name: str, active_variants: Sequence[str]) -> str:
         """Return the variable of a product's input, and add the lines that compute it."""
         parts = {"attention_input": "around_{attention}", "feed_forward_input": "around_feed_forward"}
         if name not in parts:
@@ -99,7 +99,7 @@ class CellCode:
         layer_path, attention = LAYER_PATHS[self.step.kind]
         around = parts[name].format(attention=attention)
         self.lines.append(
-            f'x = tensor(f"{layer_path}.{around}.{"normed" if "pre" in active else "carried"}")  # @input'
+            f'x = tensor(f"{layer_path}.{around}.{"normed" if "pre" in active_variants else "carried"}")  # @input'
         )
         return "x"
 
@@ -129,7 +129,7 @@ class CellCode:
         )
 
 
-def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> str:
+def step_code(step: Step, active_variants: Sequence[str], divisor: str, scale: str) -> str:
     """Return the lines of a step's cell; the notebook displays the last.
 
     `divisor` is the divisor of the scores and `scale` that of the embeddings, both as code.
@@ -148,7 +148,7 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
             displayed.append(SOFTMAX_TABLE_CODE)
             continue
         for view in figure.tensors:
-            if view.visible_if and view.visible_if not in active:
+            if view.visible_if and view.visible_if not in active_variants:
                 continue
             value = code.expression(view)
             if not value.isidentifier():
@@ -157,8 +157,8 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
                 value = name
             displayed.append(map_call(step, figure, view, value))
     for product in step.products:
-        if not product.visible_if or product.visible_if in active:
-            code.lines += product_code(code, product, active)
+        if not product.visible_if or product.visible_if in active_variants:
+            code.lines += product_code(code, product, active_variants)
     selection = [
         f"{name} = {value}"
         for name, value in (("row", row), ("column", "key_token"))
@@ -169,21 +169,23 @@ def step_code(step: Step, active: Sequence[str], divisor: str, scale: str) -> st
     return "\n".join([*selection, *code.lines, *_wrap_in_display(displayed)])
 
 
-def product_code(code: CellCode, product: Product, active: Sequence[str]) -> list[str]:
+def product_code(code: CellCode, product: Product, active_variants: Sequence[str]) -> list[str]:
     """Return the lines that compute a product x·W with the model's matrix, and compare it with the model's tensor."""
     layer_path, _ = LAYER_PATHS[code.step.kind]
     path, name = f"{layer_path}.{product.weight}", product.name if product.name.isidentifier() else f"h_{product.name}"
-    x = code.input_for(product.row, active)
+    x = code.input_for(product.row, active_variants)
     lines = [f'{name} = lesson.linear({x}, f"{path}")  # @product']
     if product.output in HEAD_TENSORS:
         lines.append(
             f"{name} = {name}.reshape(len({name}), -1, {product.output}.shape[-1])[:, head]  # [tokens, width]"
         )
     is_activated = product.output == "feed_forward.hidden"
-    if is_activated and "relu" in active and "gated" not in active:
+    if is_activated and "relu" in active_variants and "gated" not in active_variants:
         lines.append(f"{name} = np.maximum(0, {name})")
-    is_compared = bool(product.output) and not (is_activated and ("relu" not in active or "gated" in active))
-    if is_compared and not (product.output in HEAD_TENSORS and "rotary" in active):
+    is_compared = bool(product.output) and not (
+        is_activated and ("relu" not in active_variants or "gated" in active_variants)
+    )
+    if is_compared and not (product.output in HEAD_TENSORS and "rotary" in active_variants):
         lines.append(f"np.testing.assert_allclose({name}, {product.output.replace('.', '_')}, atol=1e-3)  # @same")
     return lines
 

@@ -1,4 +1,4 @@
-"""Maps in notebooks: a matrix as coloured cells, with the page's colours and the names of rows and columns.
+"""Heat maps in notebooks: a matrix as cells in the page's colours, with the names of rows and columns.
 
 A map with few columns is an HTML table with numbers. A wide one is a picture with the names of its rows: notebooks
 store their output, and thousands of table cells would make them large.
@@ -21,9 +21,9 @@ from headlight.viz.theme import THEMES, colour_scale
 
 MAX_NUMBERED_COLUMNS = 24  # a map with more columns has no numbers
 MAX_ROWS = 64  # displayed rows
-LEVELS = 255  # colours of a scale
-ROW_PIXELS, PICTURE_PIXELS = 18, 560
-DARK_SHARE = 0.5  # of a scale: darker cells have white numbers
+LEVELS = 255  # number of colours of a scale
+ROW_PIXELS, PICTURE_PIXELS = 18, 560  # height of a row, width of a picture
+DARK_SHARE = 0.5  # share of the scale above which cells have white numbers
 CELL = "padding:2px 5px;border:1px solid #fff;text-align:right;font-variant-numeric:tabular-nums"
 NAME = "padding:2px 8px;border:0;background:none;font-weight:400;text-align:right;white-space:nowrap"
 MapScale = Literal["signed", "share", "positive"]
@@ -37,7 +37,7 @@ class NumberMap:
     rows: Sequence[str] = ()
     columns: Sequence[str] = ()
     scale: MapScale = "signed"
-    masked_above_diagonal: bool = False  # cells that the causal mask hides
+    masked_above_diagonal: bool = False  # leave out cells that the causal mask hides
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -33,7 +33,7 @@ from headlight.viz.lessons.result_figures import (
 from headlight.viz.token_labels import token_labels
 
 MAX_PADDING, PADDING_STEP = 32, 8  # padding tokens
-MAX_TOKENS = 96  # tokens of the sentence and of its translation: the model reads both about twenty times
+MAX_TOKENS = 96  # of the sentence and of its translation, because the model reads both about twenty times
 MAX_WRITTEN = 40  # tokens of a translation without a mask, which may never end
 MASKS = {  # whether the encoder and cross-attention have a padding mask
     "both": (True, True),
@@ -134,8 +134,8 @@ def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "log_with": float(masked_result.log_probabilities.sum()),
         "log_without": float(unmasked_result.log_probabilities.sum()),
     }  # fmt: skip
-    unchanged = unmasked_result.output.ids == alone.output.ids
-    return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if unchanged else "changes",))
+    is_unchanged = unmasked_result.output.ids == alone.output.ids
+    return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if is_unchanged else "changes",))
 
 
 def cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -202,7 +202,7 @@ def head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
 
 
 def max_changes(inputs: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
-    """Return, per batch, the largest change of an encoder output from that of the sentence alone."""
+    """Return, per batch, the largest difference from the encoder output of the sentence without a batch."""
     sentence, _ = ids_if_small(inputs)
     alone, *vectors = inputs.run(encode_batches, [PaddedBatch([sentence]), *batches])
     return [float(np.abs(batch_vectors - alone).max()) for batch_vectors in vectors]

@@ -19,8 +19,8 @@ from headlight.viz.lessons.worked_figures import (
     term_text,
 )
 
-WIDTH = 64  # numbers of a position
-POSITIONS = 64  # positions at which the matrix is measured
+WIDTH = 64  # width of the encoding
+POSITIONS = 64  # number of positions at which the matrix is tested
 FACTOR_DIGITS, RESULT_DIGITS = 6, 4  # enough that the product of the printed factors has the printed result
 EQUAL_TOLERANCE = 1e-5
 
@@ -29,7 +29,7 @@ PAIR = Slider("pair", 0, WIDTH // 2 - 1, 4)
 
 
 def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Turn one pair of a position's numbers by the matrix of a shift."""
+    """Rotate one pair of values of a position by the matrix of a shift."""
     position, shift, pair = (inputs.values[name] for name in ("position", "shift", "pair"))
     result = shift_rotation(WIDTH, pair, shift, POSITIONS)
     before, after = result.pairs[position], result.matrix @ result.pairs[position]
@@ -58,7 +58,7 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         [name, sum_text(row, before), fixed_text(value, RESULT_DIGITS)]
         for name, row, value in zip(("sin (p + k)ω", "cos (p + k)ω"), result.matrix, after, strict=True)
     ]
-    by_hand = Table(Phrase("by_hand"), (Phrase("number"), Phrase("sum"), "="), sums)
+    worked_table = Table(Phrase("by_hand"), (Phrase("number"), Phrase("sum"), "="), sums)
     cosine, sine = float(result.matrix[0, 0]), float(result.matrix[0, 1])
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase("by_matrix"), result.error],
@@ -76,12 +76,14 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "error": result.error, "fixed_error": result.fixed_error,
     }  # fmt: skip
     return ExperimentResult(
-        (circle, product, by_hand, table), numbers, correct_option="same" if result.error < EQUAL_TOLERANCE else "other"
+        (circle, product, worked_table, table),
+        numbers,
+        correct_option="same" if result.error < EQUAL_TOLERANCE else "other",
     )
 
 
 def sum_text(row: Float64Array, pair: Float64Array) -> str:
-    """Write out the product of a row and a pair: two products and their sum."""
+    """Return the dot product of a matrix row and a pair as text: `a · b + c · d`."""
     return " + ".join(
         f"{term_text(one, FACTOR_DIGITS)} · {term_text(other, FACTOR_DIGITS)}"
         for one, other in zip(row, pair, strict=True)

@@ -40,10 +40,10 @@ FORMULA_VARIANTS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # v
 PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 MAX_LENGTH = 64
 BIAS_HEAD = 0  # displayed head of an encoding that adds a bias to scores
-CONCATENATED_WIDTH = 16  # numbers of a concatenated position
-SHOWN_DIMENSIONS = 64  # displayed dimensions, from the first
+CONCATENATED_WIDTH = 16  # width of a concatenated position
+SHOWN_DIMENSIONS = 64  # number of displayed dimensions
 EQUAL_TOLERANCE = 1e-5  # smaller differences between vectors count as none
-MIN_CHANGE = 0.1
+MIN_CHANGE = 0.1  # smallest change for which the question is asked
 
 LENGTH = Slider("length", 4, MAX_LENGTH, 24)
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
@@ -176,11 +176,11 @@ def longest_token(inputs: ExperimentInput) -> int:
 
 
 def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Shuffle the tokens and run the live encoder on them, with positions and without."""
+    """Shuffle the tokens and run the live encoder on them, with and without positions."""
     ids = [token.id for token in inputs.translation.source_tokens]
     tokens, index = inputs.tokens, longest_token(inputs)
-    with_positions, without = inputs.run(encode_both_orders, ids, inputs.values["seed"])
-    result = with_positions if inputs.values["positions"] else without
+    with_positions, without_positions = inputs.run(encode_both_orders, ids, inputs.values["seed"])
+    result = with_positions if inputs.values["positions"] else without_positions
     max_abs = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
     texts = TextColumns(
         (
@@ -192,15 +192,17 @@ def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
         Heatmap(Phrase(name), vectors[:, :SHOWN_DIMENSIONS], tokens, max_abs=0.75 * max_abs)
         for name, vectors in (("vectors", result.before), ("vectors_after", result.after))
     ]
-    largest = float(with_positions.max_change.max())  # one scale for both
+    largest = float(with_positions.max_change.max())  # one scale with and without positions
     bars = BarChart(
         Phrase("moved"), tokens, [float(change) for change in result.max_change], most=largest, highlighted=(index,)
     )
     numbers: dict[str, TextPhraseOrNumber] = {
         "token": tokens[index],
-        "without": float(without.max_change.max()), "with": float(with_positions.max_change.max()),
+        "without": float(without_positions.max_change.max()), "with": float(with_positions.max_change.max()),
     }  # fmt: skip
-    is_conclusive = without.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
+    is_conclusive = (
+        without_positions.max_change.max() < EQUAL_TOLERANCE and with_positions.max_change.max() > MIN_CHANGE
+    )
     fact = "with" if inputs.values["positions"] and result.max_change.max() > EQUAL_TOLERANCE else "without"
     return ExperimentResult((texts, SideBySide(heatmaps), bars), numbers, (fact,), "same" if is_conclusive else "")
 

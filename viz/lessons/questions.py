@@ -1,6 +1,6 @@
 """The question of a step: its options and the correct one.
 
-The page computes the same in `widgets/lessons/question.js`. If the numbers are inconclusive, there is no question.
+`widgets/lessons/question.js` has the same functions for the page. Inconclusive numbers give no question.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from headlight.viz.lessons.lesson import Step
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.result_tables import ResultTables
 
-MIN_MARGIN = 0.1  # between the best and the second best
+MIN_MARGIN = 0.1  # smallest difference between the best option and the second
 EQUAL_TOLERANCE = 1e-6  # smaller differences between weights count as equal
-HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # shares of the neurons
+HIGH_SHARE, LOW_SHARE = 0.5, 0.1  # limits of the options, as shares of the neurons
 MAX_OPTIONS = 4  # options of a question
 
 

@@ -1,4 +1,4 @@
-"""Step of the lesson on masks: what a recurrent network would do with the sentence."""
+"""Step of the lesson on masks: compares a recurrent network with attention on the visitor's sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headlight.viz.lessons.result_figures import (
 STREAM = "encoder.embedding.stream"
 MAX_LENGTH = 48
 LIMITS = {"most": 0.5, "tenth": 0.01}  # smallest share of the first word for each option
-MARGIN = 1.5  # factor around a limit within which the question is not asked
+MARGIN = 1.5  # factor around a limit within which the step asks no question
 
 
 def recurrence_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -60,7 +60,7 @@ def recurrence_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 
 def first_shares(result: RecurrenceResult) -> tuple[float, float]:
-    """Return the effect of the first word on the last output, as a share of that of the last word: both networks."""
+    """Return the gradient at the first word divided by that at the last word, for recurrence and for attention."""
     shares = (values[0] / values[-1] for values in (result.recurrent_gradients, result.attention_gradients))
     recurrent, attention = (float(share) for share in shares)
     return recurrent, attention

@@ -1,4 +1,4 @@
-"""Last step of the lesson on norms: what the residual connection does for the gradient."""
+"""Last step of the lesson on norms: the effect of residual connections on the gradient."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from headlight.viz.lessons.result_figures import (
 DEPTHS = tuple(range(3, 25, 3))
 DEPTH = Slider("depth", DEPTHS[0], DEPTHS[-1], 12, step=3)
 INSIDE = Choice("inside", ("bare", "normed"), "bare")
-FACTORS = {"ten": 10.0, "thousand": 1e3, "million": 1e6}
+OPTION_RATIOS = {"ten": 10.0, "thousand": 1e3, "million": 1e6}
 
 
 def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the gradient at the first layer of stacks of every depth."""
     depth, seed, norm = inputs.values["depth"], inputs.values["seed"], inputs.values["inside"] == "normed"
     results = {count: gradients_over_depth(count, seed, norm=norm) for count in DEPTHS}
-    chosen = results[depth]
+    selected = results[depth]
     names = (("with_residual", "with_residual"), ("without_residual", "without"))
     depths = LinePlot(
         Phrase("first_layer"),
@@ -41,7 +41,7 @@ def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
         mark=depth,
     )
     rows: list[list[TextPhraseOrNumber]] = [
-        [str(layer + 1), chosen.with_residual[layer], chosen.without[layer]] for layer in range(depth)
+        [str(layer + 1), selected.with_residual[layer], selected.without[layer]] for layer in range(depth)
     ]
     table = Table(
         Phrase("each_layer", {"depth": depth}),
@@ -52,13 +52,13 @@ def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
     bare = gradients_over_depth(depth, seed, norm=False)
     ratio = bare.with_residual[0] / bare.without[0]
     numbers: dict[str, TextPhraseOrNumber] = {
-        "depth": depth, "with": chosen.with_residual[0], "without": chosen.without[0],
+        "depth": depth, "with": selected.with_residual[0], "without": selected.without[0],
         "width": WIDTH,
         "bare_with": bare.with_residual[0], "bare_without": bare.without[0],
         "factor": bare.without[0] ** (1 / depth), "hidden": HIDDEN_FACTOR * WIDTH,
-        "share": chosen.without[0] ** (1 / depth),
+        "share": selected.without[0] ** (1 / depth),
     }  # fmt: skip
-    correct = min(FACTORS, key=lambda name: abs(math.log(ratio / FACTORS[name])))
+    correct = min(OPTION_RATIOS, key=lambda name: abs(math.log(ratio / OPTION_RATIOS[name])))
     return ExperimentResult((depths, table), numbers, (inputs.values["inside"],), correct_option=correct)
 
 
@@ -68,6 +68,6 @@ RESIDUAL_STEP = Step(
     formula=r"\frac{d(x + f(x))}{dx} = 1 + f'(x)",
     numbers=(r"|g_1| = @without \to @with",),
     experiment=Experiment(residual_experiment, (DEPTH, INSIDE, Button("seed"))),
-    question=QuestionSpec("experiment", options=tuple(FACTORS)),
+    question=QuestionSpec("experiment", options=tuple(OPTION_RATIOS)),
     claims=("without_residuals_the_gradient_vanishes", "a_norm_saves_part_of_it"),
 )

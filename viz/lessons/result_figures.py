@@ -150,7 +150,7 @@ class Table(ResultFigure):
     highlighted_row: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return super().as_json() | {"rows": [[_cell(cell) for cell in row] for row in self.rows]}
+        return super().as_json() | {"rows": [[_cell_json(cell) for cell in row] for row in self.rows]}
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class ExperimentResult:
         """Return the JSON for the page."""
         return {
             "figures": [figure.as_json() for figure in self.figures],
-            "numbers": {name: _cell(value) for name, value in self.numbers.items()},
+            "numbers": {name: _cell_json(value) for name, value in self.numbers.items()},
             "holds": list(self.facts),
             "right": self.correct_option,
             "shown": {name: [to_json(label) for label in labels] for name, labels in self.position_labels.items()},
@@ -231,7 +231,7 @@ class ExperimentResult:
 def to_json(value: Any) -> Any:
     """Convert a value of a figure to JSON."""
     if isinstance(value, Phrase):
-        return {"say": value.name, "values": {name: _cell(nested) for name, nested in value.values.items()}}
+        return {"say": value.name, "values": {name: _cell_json(nested) for name, nested in value.values.items()}}
     if isinstance(value, ResultFigure):
         return value.as_json()
     if isinstance(value, np.ndarray):
@@ -245,7 +245,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def _cell(value: TextPhraseOrNumber) -> Any:
+def _cell_json(value: TextPhraseOrNumber) -> Any:
     """Convert a table cell to JSON, with numbers as text."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return format_number(float(value))

@@ -18,15 +18,15 @@ def source_listing(function: Callable[..., Any], text: str) -> dict[str, Any]:
     """
     function = inspect.unwrap(function)  # a decorator may be in another file
     lines, first = inspect.getsourcelines(function)
-    numbered = [(first + offset, line.rstrip("\n")) for offset, line in enumerate(lines)]
-    highlighted = [number for number, line in numbered if text in line]
+    numbered_lines = [(first + offset, line.rstrip("\n")) for offset, line in enumerate(lines)]
+    highlighted = [number for number, line in numbered_lines if text in line]
     if not highlighted:
         raise LookupError(
             f"{function.__qualname__} has no line with {text!r}. Update the text of the highlighted line."
         )
     file = Path(inspect.getsourcefile(function) or "").resolve()
     relative_path = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    return {"file": relative_path, "name": function.__qualname__, "lines": _dedent(numbered), "lit": highlighted}
+    return {"file": relative_path, "name": function.__qualname__, "lines": _dedent(numbered_lines), "lit": highlighted}
 
 
 def _dedent(lines: list[tuple[int, str]]) -> list[list[Any]]:

@@ -36,8 +36,8 @@ OUTPUT_PROJECTED, NORMED, MEMORY, FINAL = "attended", "normed", "encoder.memory"
 PARAMETER = re.compile(r"((?:encoder|decoder)\.[\w.]+\.(?:weight|bias))(?:\[(\d{1,7})\])?")
 
 
-def tensors_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return the page's call that computes the named tensors of a sentence."""
+def make_tensors_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `lesson_tensors`, which computes the named tensors of a sentence."""
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -76,13 +76,13 @@ def check_names(names: Any, info: ModelInfo) -> tuple[str, ...]:
 
 
 def split_parameter(name: str) -> tuple[str, int | None] | None:
-    """Return the path of a parameter and its row, or None if the name is not one of a parameter."""
+    """Split a name into the path of a parameter and its row; None if it is not the name of a parameter."""
     match = PARAMETER.fullmatch(name)
     return (match[1], int(match[2]) if match[2] else None) if match else None
 
 
 def parameter_shapes(info: ModelInfo) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all parameters, by path; tied ones have several."""
+    """Return the shapes of all parameters, by path. A tied parameter has several paths."""
     return {path: tuple(value.shape) for path, value in info.model.named_parameters(remove_duplicate=False)}
 
 

@@ -73,13 +73,13 @@ def own_settings_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "positions": {"positions": False},
         "warmup": {"warmup": 0},
     }
-    compared = settings | changes_by_comparison[inputs.values["beside"]]
-    complete = settings | ({"positions": True} if inputs.values["beside"] == "positions" else {})
-    complete |= {"warmup": "20"} if inputs.values["beside"] == "warmup" and complete["warmup"] == "0" else {}
+    comparison = settings | changes_by_comparison[inputs.values["beside"]]
+    main_settings = settings | ({"positions": True} if inputs.values["beside"] == "positions" else {})
+    main_settings |= {"warmup": "20"} if inputs.values["beside"] == "warmup" and main_settings["warmup"] == "0" else {}
     runs = (
-        [run_from_controls(complete)]
+        [run_from_controls(main_settings)]
         if inputs.values["beside"] == "alone"
-        else [run_from_controls(complete), run_from_controls(compared)]
+        else [run_from_controls(main_settings), run_from_controls(comparison)]
     )
     figure, models = training_figure(*runs)
     return ExperimentResult((figure,), untrained_numbers(*models[0]))

@@ -19,7 +19,7 @@ from headlight.viz.lessons.result_figures import TrainingRuns
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.service import Service
 
-MAX_SEEN = 1000  # messages per run
+MAX_SEEN = 1000  # limit on the number of messages that a client has received
 SIZES: tuple[Control, ...] = (
     Choice("layers", tuple(map(str, CHOICES["layers"])), "2", as_slider=True),
     Choice("heads", tuple(map(str, CHOICES["heads"])), "4", as_slider=True),
@@ -32,13 +32,13 @@ LEARNING: tuple[Control, ...] = (
 )
 
 
-def run_from_controls(values: Mapping[str, Any], **fixed: Any) -> LiveRunSettings:
-    """Return the settings of a run from control values; `fixed` are settings that the step fixes."""
+def run_from_controls(values: Mapping[str, Any], **overrides: Any) -> LiveRunSettings:
+    """Return the settings of a run from control values and from the `overrides` of the step."""
     parsers: dict[str, Callable[[Any], Any]] = {
         "layers": int, "heads": int, "d_model": int, "rate": float, "warmup": int, "positions": bool, "corpus": str,
     }  # fmt: skip
     settings = {name: parsers[name](value) for name, value in values.items() if name in parsers}
-    return LiveRunSettings(**settings | fixed)
+    return LiveRunSettings(**settings | overrides)
 
 
 def corpus_for(inputs: ExperimentInput, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Walk: follows a sentence through the model, one operation at a time, from its tokens to the next word."""
+"""Lesson "Walk": all operations of the model on one sentence, from its tokens to the next word."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ STEPS = (
                         subtract=EMBEDDED,
                         rows="positions",
                         visible_if="summed",
-                        own_scale=True,  # at most 1, where words reach 9
+                        own_scale=True,  # positions are at most 1, embeddings up to 9
                     ),
                     TensorView("word_and_position", POSITIONED),
                 ),

@@ -21,19 +21,19 @@ GATED = ("swiglu", "geglu", "reglu")
 ModelValues = Mapping[str, Any]  # result of `tensors.model_values`
 
 
-def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
-    """Return the variants that apply to the model, most specific first. `holds` are variants from an experiment."""
+def variants(model: ModelValues, facts: Sequence[str] = ()) -> list[str]:
+    """Return the variants that apply to the model, most specific first. `facts` are variants from an experiment."""
     positions = model["positions"]
-    added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
+    is_added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
     return [
-        *holds,
+        *facts,
         "rms" if model["norm"] == "rms" else "layer",
         "pre" if model["norm_first"] else "post",
         "beside" if model["beside"] else "summed",
         positions,
         *(["closed"] if model["closed_waves"] else []),
         *(["biased"] if positions in ("alibi", "relative") else []),
-        "added" if added else "elsewhere",
+        "added" if is_added else "elsewhere",
         "scaled" if model["scale_scores"] else "unscaled",
         "enlarged" if model["scale_embedding"] else "plain",
         "relu" if model["activation"] == "relu" else "bent",
@@ -41,24 +41,26 @@ def variants(model: ModelValues, holds: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def ordered_steps(steps: Sequence[Step], active: Sequence[str]) -> list[Step]:
+def ordered_steps(steps: Sequence[Step], active_variants: Sequence[str]) -> list[Step]:
     """Return the steps in the order for the model: a step with `moved` follows another one in some models."""
-    moved = [step for step in steps if step.moved and step.moved[0] in active]
-    result = [step for step in steps if step not in moved]
-    for step in moved:
+    moved_steps = [step for step in steps if step.moved and step.moved[0] in active_variants]
+    result = [step for step in steps if step not in moved_steps]
+    for step in moved_steps:
         names = [other.name for other in result]
         result.insert(names.index(step.moved[1] if step.moved else "") + 1, step)
     return result
 
 
-def find_phrase(table: Mapping[str, str], base: str, active: Sequence[str]) -> str:
+def find_phrase(table: Mapping[str, str], base: str, active_variants: Sequence[str]) -> str:
     """Return the phrase of the first matching variant, else that of `base`, else an empty string."""
-    return next((table[key] for variant in active if (key := f"{base}_{variant}") in table), table.get(base, ""))
+    return next(
+        (table[key] for variant in active_variants if (key := f"{base}_{variant}") in table), table.get(base, "")
+    )
 
 
-def step_formula(step: Step, active: Sequence[str]) -> Step | FormulaVariant:
+def step_formula(step: Step, active_variants: Sequence[str]) -> Step | FormulaVariant:
     """Return the first formula variant whose conditions are all met, else the step itself."""
-    return next((variant for variant in step.formula_variants if set(variant.conditions) <= set(active)), step)
+    return next((variant for variant in step.formula_variants if set(variant.conditions) <= set(active_variants)), step)
 
 
 def fill_phrase(template: str, values: Mapping[str, str]) -> str:
@@ -93,25 +95,25 @@ def model_numbers(model: ModelValues) -> dict[str, str]:
 def formula_parts(model: ModelValues) -> dict[str, str]:
     """Return the LaTeX parts of formulas that depend on the model."""
 
-    normed = rf"\text{{{'RMS' if model['norm'] == 'rms' else 'LN'}}}(x)" if model["norm_first"] else "x"
+    sublayer_input = rf"\text{{{'RMS' if model['norm'] == 'rms' else 'LN'}}}(x)" if model["norm_first"] else "x"
 
-    def plus(is_present: bool, name: str) -> str:
+    def optional_term(is_present: bool, name: str) -> str:
         return rf"\, + {name}" if is_present else r"\,"
 
     def linear(letter: str) -> str:
-        return f"{normed} W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
+        return f"{sublayer_input} W_{letter} {optional_term(model['feed_forward_bias'], f'b_{letter}')}"
 
-    relu = model["activation"] == "relu"
+    is_relu = model["activation"] == "relu"
     activation = ACTIVATION_LABELS[model["activation"]]
     inner = linear("g" if model["activation"] in GATED else "1")
-    activated = rf"\max(0, {inner})" if relu else rf"\text{{{activation}}}({inner})"
+    activated = rf"\max(0, {inner})" if is_relu else rf"\text{{{activation}}}({inner})"
     hidden = rf"({activated} \cdot ({linear('1')}))" if model["activation"] in GATED else activated
-    biases = {f"its_b_{name}": plus(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
+    biases = {f"its_b_{name}": optional_term(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
     return biases | {
-        "its_x": normed,
+        "its_x": sublayer_input,
         "its_hidden": hidden,
-        "its_b_2": plus(model["feed_forward_bias"], "b_2"),
+        "its_b_2": optional_term(model["feed_forward_bias"], "b_2"),
         "its_base": f"{model['rotary_base']:g}",
         "its_y": r"\frac{y}{\sqrt{d}}" if model["scale_output"] else r"\, y",
-        "its_c": plus(model["final_logits_bias"], "c_t"),
+        "its_c": optional_term(model["final_logits_bias"], "c_t"),
     }

@@ -9,12 +9,12 @@ from headlight.viz.lessons.result_figures import MINUS_SIGN, ResultFigure, TextO
 
 
 def fixed_text(number: float, digits: int) -> str:
-    """Format a number with as many decimals as a check by hand needs. A rounded zero has no sign."""
+    """Format a number with a fixed number of decimals. A rounded zero has no sign."""
     return f"{round(float(number), digits) + 0.0:.{digits}f}".replace("-", MINUS_SIGN)
 
 
 def term_text(number: float, digits: int) -> str:
-    """Format a term of a sum: a negative one in brackets."""
+    """Format a term of a sum, with negative numbers in brackets."""
     text = fixed_text(number, digits)
     return f"({text})" if text.startswith(MINUS_SIGN) else text
 

@@ -1,4 +1,4 @@
-"""Whether a program such as nbclient or papermill runs the notebook, which shows no widgets."""
+"""Detection of batch runs, in which a program such as nbclient or papermill executes the notebook without widgets."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import os
 import re
 import sys
 
-PYTHON_MESSAGE_ID = re.compile(r"[0-9a-f-]+_\d+_\d+")  # jupyter_client: session, process, number; others: a UUID
+PYTHON_MESSAGE_ID = re.compile(
+    r"[0-9a-f-]+_\d+_\d+"
+)  # jupyter_client: session, process and message number; other clients send a UUID
 
 
 def is_batch_run() -> bool:
-    """Whether a Python client without an interface runs the current cell.
+    """Whether a Python client without a user interface runs the current cell.
 
-    nbclient stores the state of each widget, and nbconvert then prefers the widget, whose code a reader would have to
-    load from other hosts. Interfaces use other ids than `jupyter_client`, or add metadata. Voilà runs cells with
-    nbclient, and shows widgets.
+    nbclient stores the state of each widget, and nbconvert then prefers the widget to HTML, although its code must be
+    loaded from other hosts. User interfaces use message ids of another form, or add metadata. Voilà is an exception:
+    it runs cells with nbclient and shows widgets.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     kernel = getattr(shell, "kernel", None)

@@ -1,4 +1,4 @@
-"""`head_view` and `model_view` with the arguments of BertViz 1.4. Both return or display Headlight's view."""
+"""`head_view` and `model_view` with the arguments of BertViz 1.4. They return or display Headlight's view."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DISPLAY_MODES, HTML_ACTIONS = ("dark", "light"), ("view", "return")
 
 @dataclass(frozen=True)
 class Page(Html):
-    """A stand-alone page: `data` is its HTML, for a file. A notebook displays it in a cell."""
+    """A stand-alone page that a notebook displays in a cell."""
 
-    data: str
+    data: str  # HTML of the page, to write to a file; the name is that of `IPython.display.HTML`
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """The arguments that both views share."""
+class SharedArguments:
+    """The arguments that `head_view` and `model_view` share."""
 
     attention: Any = None
     tokens: Sequence[str] | None = None
@@ -110,23 +110,23 @@ def head_view(
     include_layers: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Any:
-    """Show a layer and its `heads`: one head, two heads compared, or by default the mean of all."""
-    call = Call(
+    """Show one head of a layer, a comparison of two `heads`, or by default the mean of all heads."""
+    arguments = SharedArguments(
         attention=attention, tokens=tokens, sentence_b_start=sentence_b_start, prettify_tokens=prettify_tokens,
         encoder_attention=encoder_attention, decoder_attention=decoder_attention, cross_attention=cross_attention,
         encoder_tokens=encoder_tokens, decoder_tokens=decoder_tokens, include_layers=include_layers,
     )  # fmt: skip
-    chosen = [] if heads is None else list(heads)
-    recording = call.recording()
-    if len(chosen) > 2:
-        listed = ", ".join(str(head + 1) for head in chosen)
-        recording = replace(recording, remarks=(*recording.remarks, Remark("overlay", {"heads": listed})))
-    first = chosen[0] if chosen else "mean"
+    selected_heads = [] if heads is None else list(heads)
+    recording = arguments.recording()
+    if len(selected_heads) > 2:
+        head_numbers = ", ".join(str(head + 1) for head in selected_heads)
+        recording = replace(recording, remarks=(*recording.remarks, Remark("overlay", {"heads": head_numbers})))
+    first = selected_heads[0] if selected_heads else "mean"
     view = View([recording], _selection(recording, layer, first), "")
-    for head in chosen[2:]:
+    for head in selected_heads[2:]:
         require_index("heads", head, range(recording.of(view.kind).shape[1]))
-    if len(chosen) > 1:
-        view.pin(chosen[1])
+    if len(selected_heads) > 1:
+        view.pin(selected_heads[1])
     return present(view, html_action)
 
 
@@ -147,7 +147,7 @@ def model_view(
 ) -> Any:
     """Show all heads of all layers. The view follows the notebook's theme, whatever `display_mode` is."""
     require_choice("display_mode", display_mode, DISPLAY_MODES)
-    recording = Call(
+    recording = SharedArguments(
         attention=attention, tokens=tokens, sentence_b_start=sentence_b_start, prettify_tokens=prettify_tokens,
         encoder_attention=encoder_attention, decoder_attention=decoder_attention, cross_attention=cross_attention,
         encoder_tokens=encoder_tokens, decoder_tokens=decoder_tokens, include_layers=include_layers,

@@ -24,7 +24,7 @@ from headlight.model.records import KINDS, Judgement, MapKind, Token, Translatio
 from headlight.viz.notebook.model_recordings import MODEL_OPTIONS, model_recordings, single_recording
 from headlight.viz.notebook.view import View
 
-# Inputs of models that name no tokens.
+# Model inputs that do not contain the tokens, with the rest of the error message.
 ADVICE_BY_INPUT = {
     "labels": (
         "names no tokens: the decoder reads the labels shifted by one. Give decoder_input_ids="
@@ -53,8 +53,8 @@ def show(
 ) -> View:
     """Show the attention of a model: `show(model, tokenizer, "a sentence")`. `attention` is any input of `record`.
 
-    Both halves of a model such as CLIP are shown, one below the other. `options` are passed to `record`. `kind`,
-    `layer` (its number in the model), `head`, `row` and `column` are the initial selection, which
+    The text and image encoders of a model such as CLIP are shown one below the other. `options` are passed to `record`.
+    `kind`, `layer` (its number in the model), `head`, `row` and `column` are the initial selection, which
     `model/translate/opening.py` chooses by default for translations. The default language is that of the browser.
     """
     options |= {name: value for name, value in (("tokenizer", tokenizer), ("text", text)) if value is not None}
@@ -100,7 +100,7 @@ def record(
     `attention` may be:
     - a model of `transformers`, which reads `text` and `text_pair`, or `image`, with its tokenizer or processor. An
       encoder-decoder model writes an answer, or reads `target`, a text. `generate` is the number of tokens that a
-      model writes, or the options of its `generate`; `part` selects a half of a model such as CLIP
+      model writes, or the options of its `generate`; `part` selects one encoder of a model such as CLIP
     - outputs of `transformers`, with the model's inputs: `input_ids=`, `attention_mask=`, `decoder_input_ids=`,
       `pixel_values=`, `input_features=`, or all as `**inputs`
     - self-attention arrays, one array `[layer, head, row, column]` or a list of layers; `encoder`, `decoder` and
@@ -122,10 +122,10 @@ def record(
         require_arrays(attention)
     _require_known_names(options)
     if isinstance(attention, (View, Recording, Translation, Judgement, str, Path)) and options:
-        described = "A file" if isinstance(attention, (str, Path)) else f"A {type(attention).__name__}"
+        source_name = "A file" if isinstance(attention, (str, Path)) else f"A {type(attention).__name__}"
         raise RecordingError(
-            f"{described} has its own tokens and layers, so {next(iter(options))}= would be ignored. Leave it out, or "
-            "give the arrays or outputs."
+            f"{source_name} has its own tokens and layers, so {next(iter(options))}= would be ignored. Leave it out, "
+            "or give the arrays or outputs."
         )
     if isinstance(attention, View):
         attention = attention.sources[0]

@@ -1,4 +1,4 @@
-"""`headlight.measure` and `headlight.roles`: what the heads of any model attend to."""
+"""`headlight.measure` and `headlight.roles`: measures and roles of the attention heads of any model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(
 def roles(model: Any, tokenizer: Any, sentences: Sequence[str], **options: Any) -> list[HeadRole]:
     """Return the role of each head over the sentences. `options` are those of `show`, such as `generate`.
 
-    `targets` are the texts that an encoder-decoder model writes, one for each sentence.
+    `targets`: for an encoder-decoder model, one target text per sentence.
     """
     from headlight.model.recordings.recording_roles import roles_of_recordings
 

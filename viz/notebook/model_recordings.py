@@ -1,4 +1,4 @@
-"""Recordings of a model of `transformers` that reads a text or an image: `headlight.show(model, tokenizer, text)`."""
+"""Runs a model of `transformers` on a text or an image and records its attention."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from headlight.model.recordings.recording import Recording, RecordingError, Remark, did_you_mean, require_index
 from headlight.model.recordings.transformers_outputs import INPUT_NAMES
 
-MODEL_OPTIONS = ("text", "text_pair", "image", "generate", "part")  # for a model alone, not for its outputs
+MODEL_OPTIONS = ("text", "text_pair", "image", "generate", "part")  # allowed for a model, not for its outputs
 SELECTION_OPTIONS = ("kind", "layer", "head", "row", "column", "language")  # of `show`
 
 
@@ -29,7 +29,7 @@ def model_recordings(
     name: str = "",
     **options: Any,
 ) -> list[Recording]:
-    """Run a model of `transformers` and return its attention; two recordings if it has two halves."""
+    """Run a model of `transformers` and return its attention, with two recordings for a model such as CLIP."""
     # Imported here because it loads PyTorch, which arrays do not need.
     from headlight.model.external.model_inputs import Example
     from headlight.model.external.runs import run_model
@@ -37,7 +37,7 @@ def model_recordings(
     names: dict[str, Any] = {side: options.pop(side) for side in ("source", "tokens") if side in options}
     names |= {} if target is None or isinstance(target, str) else {"target": target}
     _require_model_inputs(options)
-    sentence, remarks = _sentence(text, batch)
+    sentence, remarks = _select_sentence(text, batch)
     example = Example(
         text=sentence,
         text_pair=text_pair,
@@ -48,13 +48,13 @@ def model_recordings(
     runs = run_model(model, tokenizer, example, generate=generate, part=part)
     recordings = [run.recording(layers=layers, **names) for run in runs]
     return [
-        replace(each, name=name or each.name, remarks=(*remarks, *each.remarks))  # a batch is read one by one
-        for each in recordings
+        replace(recording, name=name or recording.name, remarks=(*remarks, *recording.remarks))
+        for recording in recordings
     ]
 
 
-def _sentence(text: str | Sequence[str] | None, batch: int | None) -> tuple[str | None, list[Remark]]:
-    """Return the sentence to read: a model reads one at a time, which needs no padding."""
+def _select_sentence(text: str | Sequence[str] | None, batch: int | None) -> tuple[str | None, list[Remark]]:
+    """Return the selected sentence and remarks on it. The model reads one sentence, so no padding is needed."""
     if text is None or isinstance(text, str):
         if batch is not None:
             raise RecordingError("batch= selects one of several sentences, but there is one. Leave it out.")
@@ -65,7 +65,7 @@ def _sentence(text: str | Sequence[str] | None, batch: int | None) -> tuple[str 
 
 
 def _require_model_inputs(options: Mapping[str, Any]) -> None:
-    """Raise a `RecordingError` for arguments that are no inputs of a model."""
+    """Raise a `RecordingError` for arguments that are not inputs of a model."""
     known_names = {*signature(model_recordings).parameters, *SELECTION_OPTIONS, *INPUT_NAMES}
     for option, value in options.items():
         if option in SELECTION_OPTIONS:
@@ -78,7 +78,7 @@ def _require_model_inputs(options: Mapping[str, Any]) -> None:
 
 
 def single_recording(recordings: Sequence[Recording]) -> Recording:
-    """Return the only recording; raise a `RecordingError` for a model with two halves."""
+    """Return the only recording; raise a `RecordingError` for a model with two encoders, such as CLIP."""
     if len(recordings) > 1:
         parts = [recording.name.rpartition(": ")[2] for recording in recordings]
         raise RecordingError(f"The model has {len(parts)} parts, {', '.join(parts)}. Choose one: part={parts[0]!r}.")

@@ -1,4 +1,4 @@
-"""`neuron_view.show` with the arguments of BertViz 1.4: how query and key of a head give one weight."""
+"""`neuron_view.show` with the arguments of BertViz 1.4: the query and key vectors behind one weight of a head."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NeuronView:
     view: View
     query: np.ndarray  # [row, width]
     key: np.ndarray  # [column, width]
-    scaling: float
+    scaling: float  # factor of the scores, usually 1 / √width
     theme: str
 
     def figure(self, row: int | None = None, column: int | None = None) -> go.Figure:
@@ -64,7 +64,7 @@ def show(
     head: int | None = None,
     html_action: str = "view",
 ) -> Any:
-    """Show a head of any model of `transformers`, and its query times key. `model_type` is read from the model."""
+    """Show a head of any model of `transformers`, and its query-key products. `model_type` is ignored."""
     from headlight.model.external.attention_calls import unsupported_model_error  # these load PyTorch
     from headlight.model.external.model_inputs import Example, prepare_inputs
     from headlight.model.external.query_keys import record_query_keys
@@ -76,8 +76,8 @@ def show(
     view = View([recording], selection, "")
     inputs = prepare_inputs(model, tokenizer, Example(text=sentence_a, text_pair=sentence_b))
     calls = record_query_keys(model, inputs)
-    if len(calls) != recording.of("self").shape[0]:  # some layers have a function of their own
+    if len(calls) != recording.of("self").shape[0]:  # some layers compute attention in an unsupported function
         raise unsupported_model_error(model)
-    parts = calls[recording.of("self").layer_index(number)]
-    query, key = (vectors[0, view.head].float().cpu().numpy() for vectors in (parts.query, parts.key))
-    return present(NeuronView(view, query, key, parts.scaling, display_mode), html_action)
+    query_keys = calls[recording.of("self").layer_index(number)]
+    query, key = (vectors[0, view.head].float().cpu().numpy() for vectors in (query_keys.query, query_keys.key))
+    return present(NeuronView(view, query, key, query_keys.scaling, display_mode), html_action)

@@ -45,8 +45,8 @@ def figure(
     ):
         if value not in choices:
             raise RecordingError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
-    drawer = FIGURES[view]
-    names = [name for name, option in signature(drawer).parameters.items() if option.kind is option.KEYWORD_ONLY]
+    draw_figure = FIGURES[view]
+    names = [name for name, option in signature(draw_figure).parameters.items() if option.kind is option.KEYWORD_ONLY]
     names = [name for name in names if name not in ("theme", "words", "numbers")]
     for name in options:
         if name not in names:

@@ -1,4 +1,4 @@
-"""A recording for the browser: tokens and phrases as JSON, the weights of each kind as bytes."""
+"""Encoding of a recording for the browser: tokens and remarks as JSON, the weights of each kind as bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recording_values(recording: Recording) -> dict[str, Any]:
 
 
 def picture_values(picture: Picture) -> dict[str, Any]:
-    """Return the image as an address with its data, and the patch of each source token."""
+    """Return the image as a data URL, the grid of patches, and the patch of each source token."""
     image = base64.b64encode(encode_rgb_png(picture.pixels)).decode()
     return {
         "image": f"data:image/png;base64,{image}",
@@ -93,7 +93,7 @@ def _parse_index(value: Any) -> IndexOrReduction:
 
 
 def downsample(weights: FloatArray, cells: int = THUMBNAIL_CELLS) -> FloatArray:
-    """Max-pool to at most this number of cells per side, which preserves thin lines."""
+    """Max-pool weights `[row, column]` to at most `cells` per side, which preserves thin lines."""
     rows, columns = weights.shape
     for axis, count in enumerate((rows, columns)):
         if count > cells:

@@ -1,4 +1,4 @@
-"""The picture of a view for readers that run no scripts: all heads, then the selected one, as SVG."""
+"""Static SVG picture of a view, for programs that show notebooks without scripts: all heads, then the selected one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_HEAD_TOKENS = 48  # per side; a larger map would fill more than a screen
 
 
 def picture_svg(view: Any) -> str:
-    """Return the picture as SVG: of a comparison, all heads of both inputs."""
+    """Return the picture as SVG. For a comparison, it shows all heads of both inputs."""
     kind, sources = view.kind, view.sources
     drawings = [
         draw_wall(source, kind, None, THEMES["light"], as_images=True)

@@ -18,7 +18,7 @@ def wall_pixels(maps: Maps) -> bytes:
     layers, heads = (min(count, MAX_HEADS) for count in maps.shape[:2])
     tiles = [[downsample(maps.select(layer, head)) for head in range(heads)] for layer in range(layers)]
     repeats = [max(1, -(-MIN_HEAD_PIXELS // size)) for size in tiles[0][0].shape]
-    height, width = (size * times for size, times in zip(tiles[0][0].shape, repeats, strict=True))
+    height, width = (size * repeat_count for size, repeat_count in zip(tiles[0][0].shape, repeats, strict=True))
     levels = np.full((layers * (height + GAP), heads * (width + GAP)), 255, dtype=np.uint8)
     for row, tile_row in enumerate(tiles):
         for column, tile in enumerate(tile_row):

@@ -31,7 +31,7 @@ from headlight.viz.service.messages import Answer, AnswerModel, ModelEntry
 from headlight.viz.service.payload import answer_dict
 
 SYNCED_FIELDS = ("kind", "layer", "head", "row", "column")
-REDUCTIONS = {"layer": ("mean",), "head": ("mean", "max")}  # values besides numbers
+REDUCTIONS = {"layer": ("mean",), "head": ("mean", "max")}  # accepted in place of an index
 HEIGHT = 640  # pixels of the iframe until a script fits it to the view
 
 
@@ -67,7 +67,7 @@ class View:
             if selection[name] is not None:
                 selection[name] = self._validate(name, selection[name])
         opening = _view_values(sources[0])["opening"] if is_default and isinstance(sources[0], Translation) else None
-        defaults = opening or {"layer": _numbers(sources[0], selection["kind"], "layer")[0], "head": 0}
+        defaults = opening or {"layer": _indices(sources[0], selection["kind"], "layer")[0], "head": 0}
         selection |= {name: value for name, value in defaults.items() if selection[name] is None}
 
     # ------------------------------------------------------------ selection
@@ -100,10 +100,10 @@ class View:
         if isinstance(value, str) and value in reductions:
             return value
         kind = getattr(self, "kind")  # noqa: B009 (from `__getattr__`)
-        numbers = _numbers(first, kind, name)
+        numbers = _indices(first, kind, name)
         number = require_index(name, value, numbers, reductions)
         for other in others if name in REDUCTIONS else ():
-            if kind in source_kinds(other) and (count := len(_numbers(other, kind, name))) <= numbers.index(number):
+            if kind in source_kinds(other) and (count := len(_indices(other, kind, name))) <= numbers.index(number):
                 raise RecordingError(
                     f"{name} is {number}, but the second input has {count} {name}s of the kind {kind}."
                 )
@@ -112,7 +112,7 @@ class View:
     def pin(self, head: int) -> None:
         """Compare a head of the selected layer with the selected head, in the map and as lines."""
         kind, layer = self.kind, self.layer
-        index = layer if isinstance(layer, str) else list(_numbers(self.sources[0], kind, "layer")).index(layer)
+        index = layer if isinstance(layer, str) else list(_indices(self.sources[0], kind, "layer")).index(layer)
         self.pinned = {"layer": index, "head": self._validate("head", head)}
 
     @cached_property
@@ -171,7 +171,7 @@ class View:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """Return HTML, a picture and, if anywidget is installed, the widget. The notebook selects the format.
 
-        A program that runs the notebook gets no widget: its reader would have to load the widget's code.
+        A batch run gets no widget, because the widget's code is not stored in the notebook.
         """
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
         has_widget = importlib.util.find_spec("anywidget") is not None and not is_batch_run()
@@ -216,14 +216,18 @@ class View:
     ) -> None:
         """Write a picture as `.svg`, `.pdf` or `.png`, without a browser.
 
-        `what` is "wall", all heads of the selected kind; "head", the selected head as a matrix; "lines", the `heads`
-        of the selected layer, by default the selected head; or "picture", the image of a vision model with the weights
-        of the selected row, which "head" draws, too. The default caption says what is drawn.
+        `what` may be:
+        - "wall": all heads of the selected kind
+        - "head": the selected head as a matrix, and for a vision model also its image as in "picture"
+        - "lines": the `heads` of the selected layer as lines, by default the selected head
+        - "picture": the image of a vision model with the weights of the selected row
+
+        The default caption describes the picture.
         """
         write_picture(self, path, what, heads=heads, caption=caption, theme=theme)
 
 
-def _numbers(source: Translation | Recording, kind: MapKind, name: str) -> Sequence[int]:
+def _indices(source: Translation | Recording, kind: MapKind, name: str) -> Sequence[int]:
     """Return the numbers of the layers, or the indices of the heads, rows or columns."""
     if name == "layer" and isinstance(source, Recording):
         return source.of(kind).numbers

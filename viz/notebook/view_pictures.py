@@ -71,9 +71,9 @@ def draw_heads(view: Any, what: str, heads: Sequence[int] | None, caption: str |
     Below the matrix of a vision model is the image with the weights of the selected row.
     """
     _require_single_map(view, what)
-    chosen = [view.head] if heads is None else list(heads)
-    maps = [_map(view, head) for head in chosen]
-    names = ", ".join("the mean of all heads" if head == "mean" else f"head {head + 1}" for head in chosen)
+    selected_heads = [view.head] if heads is None else list(heads)
+    maps = [_map(view, head) for head in selected_heads]
+    names = ", ".join("the mean of all heads" if head == "mean" else f"head {head + 1}" for head in selected_heads)
     axes = "left: queries, right: keys" if what == "lines" else "rows: queries, columns: keys"
     text = f"{_prefix(view.sources[0])}{view.kind} attention, layer {view.layer + 1}, {names}; {axes}."
     text = text if caption is None else caption
@@ -121,12 +121,12 @@ def source_kinds(source: Translation | Recording) -> tuple[MapKind, ...]:
 
 
 def map_shape(source: Any, kind: MapKind) -> tuple[int, ...]:
-    """Numbers of layers, heads, rows and columns."""
+    """Return the numbers of layers, heads, rows and columns."""
     return tuple(source.of(kind).shape if isinstance(source, Recording) else source.attention.of(kind).shape)
 
 
 def _layer(source: Any, kind: MapKind, index: int) -> FloatArray:
-    """Return all heads of a layer, [head, row, column]."""
+    """Return the weights of a layer, [head, row, column]."""
     layer: FloatArray = (
         source.of(kind).layer(index) if isinstance(source, Recording) else source.attention.of(kind)[index]
     )

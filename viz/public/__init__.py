@@ -1,5 +1,5 @@
 """Modules that users import as `headlight.NAME`. `headlight.py` adds this folder to the package's path.
 
-In the root of a checkout, which is on Python's path there, a file would hide the module of the same name of another
-package, such as BertViz.
+They are not in the root of a checkout, because the root is on Python's path: a file `bertviz.py` there would shadow the
+installed package BertViz.
 """

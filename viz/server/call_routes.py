@@ -42,10 +42,10 @@ class Body(NamedTuple):
     size: int  # bytes
 
 
-def call_routes(table: CallTable, line: RequestQueue, settings: Settings) -> list[Route]:
+def call_routes(table: CallTable, request_queue: RequestQueue, settings: Settings) -> list[Route]:
     """Return the routes of a page's calls and streams."""
     return [
-        Route(f"/{FOLDER}/call/{{name}}", CallRoute(table, line, settings), methods=["POST"]),
+        Route(f"/{FOLDER}/call/{{name}}", CallRoute(table, request_queue, settings), methods=["POST"]),
         Route(f"/{FOLDER}/stream/{{name}}", StreamRoute(table), methods=["POST"]),
     ]
 
@@ -58,7 +58,7 @@ class StreamRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream the messages of one request."""
-        function = _find(self.table.streams, scope)
+        function = _find_function(self.table.streams, scope)
         body = await parse_body(scope, receive)
         VISITOR.set(Visitor(scope.get(ADDRESS, ""), body.session))
         await stream_response(function, body.values, self.table.threads, receive, send)
@@ -67,13 +67,13 @@ class StreamRoute:
 class CallRoute:
     """An ASGI app that responds with one JSON value."""
 
-    def __init__(self, table: CallTable, line: RequestQueue, settings: Settings) -> None:
-        self.table, self.line = table, line
+    def __init__(self, table: CallTable, request_queue: RequestQueue, settings: Settings) -> None:
+        self.table, self.request_queue = table, request_queue
         self.max_bytes = settings.max_answer_mb * MEGABYTE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call. Its waiting time and its work end early if the client disconnects."""
-        name, call = scope["path_params"]["name"], _find(self.table.calls, scope)
+        """Answer one call. If the client disconnects, the call leaves the queue and its function stops early."""
+        name, call = scope["path_params"]["name"], _find_function(self.table.calls, scope)
         body = await parse_body(scope, receive)
         visitor, disconnected = Visitor(scope.get(ADDRESS, ""), body.session), Event()
         VISITOR.set(visitor)
@@ -89,7 +89,13 @@ class CallRoute:
         if not call.computes:
             return await self._run(call, body)
         ticket = await wait_for_slot(
-            self.line, visitor, body.ticket, disconnected, kind=name, size=body.size, background=call.background
+            self.request_queue,
+            visitor,
+            body.ticket,
+            disconnected,
+            kind=name,
+            size=body.size,
+            background=call.background,
         )
         if isinstance(ticket, str):
             return ticket.encode()
@@ -105,7 +111,7 @@ class CallRoute:
 
 
 async def wait_for_slot(
-    line: RequestQueue,
+    request_queue: RequestQueue,
     visitor: Visitor,
     token: str,
     disconnected: Event,
@@ -114,13 +120,16 @@ async def wait_for_slot(
     size: int = 0,
     background: bool = False,
 ) -> Ticket | str:
-    """Return a granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full."""
-    ticket = line.resume(token, visitor)
+    """Return a granted ticket, or JSON for the browser after `LONG_POLL_SECONDS` or if the queue is full.
+
+    `token`: ticket of an earlier poll, or "". `kind` and `size` (bytes of the body) describe the work to the queue.
+    """
+    ticket = request_queue.resume(token, visitor)
     try:
         if ticket is None and background:
-            ticket = line.enqueue_background(visitor)
+            ticket = request_queue.enqueue_background(visitor)
         elif ticket is None:
-            ticket = line.enqueue(visitor, kind=kind, size=size)
+            ticket = request_queue.enqueue(visitor, kind=kind, size=size)
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:
@@ -130,7 +139,7 @@ async def wait_for_slot(
         if ticket.cancelled:  # released, or replaced by a later call of this visitor
             return error_json("data", "no_answer", {})
         position = ticket.position()
-        return queue_position_json(position, ticket.token) if line.park(ticket) else ticket
+        return queue_position_json(position, ticket.token) if request_queue.park(ticket) else ticket
     except BaseException:  # the request was cancelled
         ticket.release()
         raise
@@ -153,7 +162,7 @@ async def parse_body(scope: Scope, receive: Receive) -> Body:
     return Body(session, body["values"], ticket if isinstance(ticket, str) else "", len(content))
 
 
-def _find(functions: Mapping[str, Any], scope: Scope) -> Any:
+def _find_function(functions: Mapping[str, Any], scope: Scope) -> Any:
     with suppress(KeyError):
         return functions[scope["path_params"]["name"]]
     raise PageError("data", "unknown_endpoint", {"choices": "those of the page"})

@@ -17,14 +17,17 @@ from headlight.viz.server.visitors import network
 
 HEADER_SECONDS = 15.0  # seconds until the header of a request must be complete
 MAX_HEADER_BYTES = 64_000
-MAX_SILENT = 64  # connections of one address that have sent no request; the oldest are closed
-SILENT_SECONDS = 2.0  # younger ones are kept: a browser may open several at once
+MAX_SILENT = 64  # silent connections of one address, which have sent no request; the oldest are closed
+SILENT_SECONDS = 2.0  # minimum age of a silent connection that is closed: a browser may open several at once
 RESERVED_DESCRIPTORS = 200  # for files, models and other servers
 MAX_CONNECTIONS = 10_000  # if the system has no limit
 
 
 class OpenTransport:
-    """A transport that ignores data for a client that has left; uvloop's raises an error until the loop's next turn."""
+    """A transport that drops data for a disconnected client.
+
+    uvloop's transport raises an error in this case, until the next iteration of the event loop.
+    """
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -50,18 +53,18 @@ class ConnectionCounter:
         self._open: defaultdict[str, list[Any]] = defaultdict(list)  # the oldest first
 
     def admit(self, address: str, connection: Any) -> bool:
-        """Count a connection, unless there are too many. May close silent ones of the same address."""
+        """Count a connection; return false at a limit. May close silent connections of the same address."""
         if sum(map(len, self._open.values())) >= self.max_connections:
             return False
-        same = self._open[network(address)]
+        address_connections = self._open[network(address)]
         if not self._is_proxy(address):
-            if len(same) >= self.max_connections // 2:
+            if len(address_connections) >= self.max_connections // 2:
                 return False
-            silent = [other for other in same if other.is_silent]
-            for other in silent[: max(0, len(silent) + 1 - MAX_SILENT)]:
-                if time.monotonic() - other.opened_at > SILENT_SECONDS:
-                    other.transport.abort()
-        same.append(connection)
+            silent = [candidate for candidate in address_connections if candidate.is_silent]
+            for candidate in silent[: max(0, len(silent) + 1 - MAX_SILENT)]:
+                if time.monotonic() - candidate.opened_at > SILENT_SECONDS:
+                    candidate.transport.abort()
+        address_connections.append(connection)
         return True
 
     def count(self, address: str) -> int:
@@ -70,10 +73,10 @@ class ConnectionCounter:
 
     def release(self, address: str, connection: Any) -> None:
         """Remove a closed connection."""
-        same = self._open.get(network(address), [])
-        if connection in same:
-            same.remove(connection)
-        if not same:
+        address_connections = self._open.get(network(address), [])
+        if connection in address_connections:
+            address_connections.remove(connection)
+        if not address_connections:
             self._open.pop(network(address), None)
 
     def _is_proxy(self, address: str) -> bool:
@@ -157,14 +160,14 @@ def limited_protocol(protocol: Any, counter: ConnectionCounter) -> Any:
             super().connection_lost(exc)
 
         def _start_deadline(self) -> None:
-            self.deadline = self.loop.call_later(HEADER_SECONDS, self._end)
+            self.deadline = self.loop.call_later(HEADER_SECONDS, self._abort_if_incomplete)
 
         def _stop_deadline(self) -> None:
             if self.deadline is not None:
                 self.deadline.cancel()
                 self.deadline = None
 
-        def _end(self) -> None:
+        def _abort_if_incomplete(self) -> None:
             self.deadline = None
             if self.awaits_header:
                 self.transport.abort()

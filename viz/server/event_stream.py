@@ -35,7 +35,7 @@ MessageStream = Callable[[Mapping[str, Any], Event], Generator[Step]]
 
 DISCONNECT_POLL_SECONDS = 0.3  # seconds between disconnect checks
 POSITION_SECONDS = 1.0  # seconds between queue position messages: 180 waiting pages get at most 180 per second
-SEND_TIMEOUT = 60.0  # seconds to deliver the remaining messages
+SEND_TIMEOUT_SECONDS = 60.0  # seconds to deliver the remaining messages
 KEEP_ALIVE_SECONDS = 15.0  # keep-alive interval; proxies close idle connections after a minute
 KEEP_ALIVE_COMMENT = b": \n\n"
 EVENT_STREAM_TYPE = b"text/event-stream"
@@ -55,15 +55,15 @@ async def stream_response(
     """
     stop = Event()
     HAS_LEFT.set(stop.is_set)
-    ready: asyncio.Queue[str | None] = asyncio.Queue()
-    watcher, sender = asyncio.create_task(watch_disconnect(receive, stop)), asyncio.create_task(_send(ready, send))
+    outgoing: asyncio.Queue[str | None] = asyncio.Queue()
+    watcher, sender = asyncio.create_task(watch_disconnect(receive, stop)), asyncio.create_task(_send(outgoing, send))
     try:
         async with aclosing(stream_messages(function(values, stop), stop, limiter)) as messages:
             async for message in messages:
-                ready.put_nowait(message)
-        ready.put_nowait(None)
+                outgoing.put_nowait(message)
+        outgoing.put_nowait(None)
         with suppress(TimeoutError):
-            await asyncio.wait_for(sender, SEND_TIMEOUT)
+            await asyncio.wait_for(sender, SEND_TIMEOUT_SECONDS)
     finally:
         watcher.cancel()
         sender.cancel()
@@ -72,7 +72,7 @@ async def stream_response(
 async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> AsyncGenerator[str]:
     """Yield all messages, each produced in a worker thread. A `Wait` blocks no thread."""
     try:
-        while (step := await _next(steps, stop, limiter)) is not None:
+        while (step := await _run_step(steps, stop, limiter)) is not None:
             if isinstance(step, str):
                 yield step
             else:
@@ -81,7 +81,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
                         yield message
     finally:
         stop.set()
-        with suppress(ValueError):  # a step is still running, and `_next` closes the generator after it
+        with suppress(ValueError):  # a step is still running, and `_run_step` closes the generator after it
             steps.close()
 
 
@@ -114,7 +114,7 @@ def blocking_messages(steps: Iterable[Step]) -> Iterator[str]:
             step.ticket.wait(step.seconds)
 
 
-async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | None:
+async def _run_step(messages: Generator[Step], stop: Event, limiter: Any) -> Step | None:
     """Run the next step in a thread. If the caller is cancelled, stop and close the generator."""
     step: asyncio.Future[Step | None] = asyncio.ensure_future(
         anyio.to_thread.run_sync(next, messages, None, limiter=limiter)
@@ -134,12 +134,12 @@ async def watch_disconnect(receive: Receive, stop: Event) -> None:
     stop.set()
 
 
-async def _send(ready: asyncio.Queue[str | None], send: Send) -> None:
+async def _send(outgoing: asyncio.Queue[str | None], send: Send) -> None:
     """Send queued messages, and keep-alive comments when idle."""
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
     while True:
         try:
-            message = await asyncio.wait_for(ready.get(), KEEP_ALIVE_SECONDS)
+            message = await asyncio.wait_for(outgoing.get(), KEEP_ALIVE_SECONDS)
         except TimeoutError:
             body = KEEP_ALIVE_COMMENT
         else:

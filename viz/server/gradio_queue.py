@@ -51,9 +51,9 @@ class HeldJob(NamedTuple):
 class SubscriberQueue(Queue):
     """A FIFO queue whose jobs wait until their session subscribes."""
 
-    def __init__(self, page: gr.Blocks, line: RequestQueue) -> None:
+    def __init__(self, page: gr.Blocks, request_queue: RequestQueue) -> None:
         super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
-        self.line = line
+        self.request_queue = request_queue
         self.results = JobResults()
         self.last_heartbeat = time.monotonic()  # when the page's loop last checked for jobs
         # Gradio keeps 2000 sessions and evicts the oldest, so one client with 2000 sessions would delete the messages
@@ -123,7 +123,7 @@ class SubscriberQueue(Queue):
 
     def admit(self, name: str, visitor: Visitor) -> None:
         """Raise `PageError` if a job of this endpoint would wait too long."""
-        self.line.admit(visitor, kind=name, preceding=self._held_jobs[visitor.address])
+        self.request_queue.admit(visitor, kind=name, preceding=self._held_jobs[visitor.address])
 
     # ------------------------------------------------------------ overrides, called by Gradio
 
@@ -134,7 +134,7 @@ class SubscriberQueue(Queue):
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
         """Add a job, or reject it if too many wait for a subscriber."""
-        if self.line.closed:
+        if self.request_queue.closed:
             raise PageError("data", "leaving")
         session = body.session_hash or ""
         await self._wait_for_close(session)
@@ -282,9 +282,9 @@ def _decrement(counter: Counter[str], name: str) -> None:
         del counter[name]
 
 
-def install_queue(page: gr.Blocks, line: RequestQueue) -> None:
+def install_queue(page: gr.Blocks, request_queue: RequestQueue) -> None:
     """Replace the queue of a built page."""
-    page._queue = SubscriberQueue(page, line)
+    page._queue = SubscriberQueue(page, request_queue)
 
 
 def find_queue(page: Any) -> SubscriberQueue | None:

@@ -21,9 +21,11 @@ class JobResults:
 
     def __init__(self, limit_bytes: int = MAX_BYTES) -> None:
         self._results: ByteLru[bytes] = ByteLru(limit_bytes)
-        self._pending: dict[str, asyncio.Event] = {}  # unfinished jobs; set if there is something new
+        self._pending: dict[
+            str, asyncio.Event
+        ] = {}  # unfinished jobs; the event is set by a result or a partial result
         self._partials: dict[str, bytes] = {}  # the latest partial result of unfinished jobs
-        self._readers: set[str] = set()
+        self._readers: set[str] = set()  # jobs whose result a client waits for
 
     def __contains__(self, job: str) -> bool:
         return job in self._pending or self._results.peek(job) is not None

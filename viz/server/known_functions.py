@@ -12,7 +12,7 @@ from functools import cache
 from headlight.viz.server.widget import loader
 
 ARGUMENTS = "element, trigger, props, server, upload, watch"  # those of `js_on_load`, in Gradio's order
-EMPTY_TEMPLATES = ("return ``;", 'return "";')  # by Gradio, and by Handlebars
+EMPTY_TEMPLATES = ("return ``;", 'return "";')  # compiled by Gradio, and by Handlebars
 MODULE = "MODULE"
 SCRIPT = """<script>
 {

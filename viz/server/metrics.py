@@ -45,11 +45,11 @@ class ServerMonitor:
 
     def readiness_problems(self) -> dict[str, str]:
         """Return the reasons not to route new visitors here; empty if the server is ready."""
-        line = self.service.line
+        queue = self.service.request_queue
         problems = self.health_problems()
-        if line.closed:
+        if queue.closed:
             problems["leaving"] = "shutting down"
-        elif line.is_full:
+        elif queue.is_full:
             problems["queue"] = "full"
         elif self.warm_up is not None and not self.warm_up.done.is_set():
             problems["model"] = "has not answered yet"
@@ -61,27 +61,32 @@ class ServerMonitor:
 
     def metrics(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:
         """Yield the name, type, description and labelled values of every metric except histograms."""
-        service, snapshot = self.service, self.service.tallies.snapshot()
-        queue_counts = service.line.counts()
+        service, snapshot = self.service, self.service.usage_metrics.snapshot()
+        queue_counts = service.request_queue.counts()
         names = ("model", "purpose", "outcome")
         answers = [(dict(zip(names, labels, strict=True)), float(count)) for labels, count in snapshot.answers.items()]
-        description = "Answers for the page's visitors, for programs (api), or read by a tab beside them (view)."
+        description = "Answers by model, purpose (page: visitors, api: API clients, view: other views) and outcome."
         yield "headlight_answers", "counter", description, answers
-        yield "headlight_refused", "counter", "Refused requests, by the error's word.", _by("word", snapshot.refused)
-        yield "headlight_tokens", "counter", "Tokens read and written.", _by("side", snapshot.tokens)
+        yield (
+            "headlight_refused",
+            "counter",
+            "Rejected requests, by the key of the error.",
+            _with_label("word", snapshot.rejected),
+        )
+        yield "headlight_tokens", "counter", "Tokens read and written.", _with_label("side", snapshot.tokens)
         yield (
             "headlight_queue",
             "gauge",
             "Requests that run, wait, or wait while their visitor types.",
-            _by("state", queue_counts),
+            _with_label("state", queue_counts),
         )
         sizes = {"answers": service.answer_cache.bytes, "models": service.loaded.cache.bytes}
-        yield "headlight_cache_bytes", "gauge", "Bytes in the caches.", _by("cache", sizes)
+        yield "headlight_cache_bytes", "gauge", "Bytes in the caches.", _with_label("cache", sizes)
         counts = {"answers": len(service.answer_cache), "models": len(service.loaded.cache.keys())}
-        yield "headlight_cache_entries", "gauge", "Answers and models in the caches.", _by("cache", counts)
+        yield "headlight_cache_entries", "gauge", "Answers and models in the caches.", _with_label("cache", counts)
 
 
-def _by(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], float]]:
+def _with_label(label: str, values: Mapping[str, float]) -> list[tuple[dict[str, str], float]]:
     return [({label: name}, value) for name, value in values.items()]
 
 
@@ -102,7 +107,7 @@ class _Collector:
             yield family
         stages = HistogramMetricFamily("headlight_stage_seconds", "Seconds of an answer by stage.", labels=["stage"])
         bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
-        for name, stage in self.monitor.service.tallies.snapshot().stages.items():
+        for name, stage in self.monitor.service.usage_metrics.snapshot().stages.items():
             stages.add_metric([name], list(zip(bounds, stage.counts, strict=True)), stage.seconds)
         yield stages
 
@@ -140,9 +145,9 @@ class _MetricsHandler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *values: Any) -> None:  # noqa: A002 - name in the base class
         """Log nothing, because monitoring polls every few seconds."""
 
-    def _respond(self, status: int, kind: str, body: bytes) -> None:
+    def _respond(self, status: int, media_type: str, body: bytes) -> None:
         self.send_response(status)
-        self.send_header("content-type", kind)
+        self.send_header("content-type", media_type)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
@@ -182,7 +187,7 @@ def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> Thre
     try:
         server = _Server((host, settings.metrics_port), partial(_MetricsHandler, monitor))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is no address"
+        reason = getattr(error, "strerror", None) or "it is not an address"
         raise SettingsError(
             f"The metrics cannot be served at {host[:80]!r}, port {settings.metrics_port}: {reason}. "
             "Change or unset HEADLIGHT_METRICS_HOST or HEADLIGHT_METRICS_PORT."

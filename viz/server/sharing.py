@@ -22,7 +22,7 @@ ROOT = re.compile(rb'"root":("https?://[^"\\<>]*")')  # the page's URL in Gradio
 
 
 def replace_meta_tags(body: bytes) -> bytes:
-    """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if that is missing."""
+    """Replace Gradio's tags with ours, after the `<base>` tag; return the HTML unchanged if `<base>` is missing."""
     if not BASE.search(body):
         return body
     match = ROOT.search(body)

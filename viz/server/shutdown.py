@@ -50,8 +50,8 @@ def serve_until_signal(page: gr.Blocks, signals: list[int]) -> None:
 def shut_down(page: gr.Blocks) -> None:
     """Reject new requests, wait for running ones, close the server."""
     if (queue := find_queue(page)) is not None:
-        queue.line.close()
-        if not queue.line.wait_until_empty(GRACE_SECONDS):
+        queue.request_queue.close()
+        if not queue.request_queue.wait_until_empty(GRACE_SECONDS):
             LOG.warning("An answer was not finished within %.0f seconds and is dropped.", GRACE_SECONDS)
         queue.wait_until_delivered(FLUSH_SECONDS)
     # If uvicorn is forced to exit, it skips its last shutdown step and logs an error; the timeout prevents that.

@@ -14,11 +14,15 @@ import gradio as gr
 from headlight.viz.service.request_queue import Visitor
 
 ADDRESS = "headlight.address"  # ASGI scope key of the client address, set by the middleware
-PROGRAM = "headlight.program"  # ASGI scope key: the result is fetched by job id
+PROGRAM = "headlight.program"  # ASGI scope key, set for API clients, which fetch a result by its job id
 MAX_REQUEST_NUMBER = 2**53  # smaller integers are exact in JavaScript
 UNKNOWN = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # visitor of the running function
-HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar("HAS_LEFT", default=lambda: False)  # whether `VISITOR` has left
+VISITOR: ContextVar[Visitor] = ContextVar(
+    "VISITOR", default=UNKNOWN
+)  # the visitor whose request the current function handles
+HAS_LEFT: ContextVar[Callable[[], bool]] = ContextVar(
+    "HAS_LEFT", default=lambda: False
+)  # whether `VISITOR` has disconnected
 
 
 class OneJobPerVisitor:
@@ -36,12 +40,12 @@ class OneJobPerVisitor:
             running[0].set()
 
     @contextmanager
-    def _replace_job(self, visitor: str, turn: Any = None, stop: Event | None = None) -> Iterator[Event]:
+    def _replace_job(self, visitor: str, request_number: Any = None, stop: Event | None = None) -> Iterator[Event]:
         """Stop the visitor's previous job. Yields an event (`stop` if given) that is set when this job must stop.
 
-        `turn`: the request number. Threads may start two jobs in either order; the later request wins.
+        Threads may start two jobs in either order; the one with the larger request number wins.
         """
-        stop, number = stop or Event(), turn if is_request_number(turn) else 0
+        stop, number = stop or Event(), request_number if is_request_number(request_number) else 0
         with self._lock:
             previous, previous_number = self._running.get(visitor, (None, number))
             if previous_number > number:
@@ -58,14 +62,14 @@ class OneJobPerVisitor:
                     del self._running[visitor]
 
 
-def is_request_number(turn: Any) -> bool:
+def is_request_number(value: Any) -> bool:
     """Whether a value is a request number. Larger integers are rejected: Python cannot format very long ones."""
-    return type(turn) is int and abs(turn) < MAX_REQUEST_NUMBER
+    return type(value) is int and abs(value) < MAX_REQUEST_NUMBER
 
 
-def with_request_number(message: str, turn: Any) -> str:
+def with_request_number(message: str, number: Any) -> str:
     """Add the request number to a message, so that the browser can ignore messages of older requests."""
-    return message if not is_request_number(turn) else f'{{"turn":{turn},{message[1:]}'
+    return message if not is_request_number(number) else f'{{"turn":{number},{message[1:]}'
 
 
 def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
@@ -75,10 +79,10 @@ def client_address(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
     its network and appends the header's last public address; only earlier entries can be forged.
     """
     client = str((scope.get("client") or ("",))[0])
-    if on_a_space and not _public(client):
+    if on_a_space and not _is_public(client):
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = [hop.strip() for hop in ",".join(headers).split(",")]
-        client = next((hop for hop in reversed(hops) if _public(hop)), client)
+        client = next((hop for hop in reversed(hops) if _is_public(hop)), client)
     return network(client)
 
 
@@ -93,7 +97,7 @@ def network(client: str) -> str:
     return str(address)
 
 
-def _public(text: str) -> bool:
+def _is_public(text: str) -> bool:
     try:
         return ipaddress.ip_address(text).is_global
     except ValueError:

@@ -31,11 +31,11 @@ class WarmUp:
             Thread(target=self._run, name="warm up", daemon=True).start()
 
     def _run(self) -> None:
-        while not self._answers() and not self.service.line.closed:
+        while not self._compute_answer() and not self.service.request_queue.closed:
             self.done.wait(RETRY_SECONDS)
 
-    def _answers(self) -> bool:
-        """Compute an answer without the caches, and say whether it succeeded."""
+    def _compute_answer(self) -> bool:
+        """Compute an answer without the caches. Returns whether this succeeded."""
         try:
             request = self.service.check({"text": TEXT, "max_length": MAX_LENGTH})
             self.service.run_on_translator(request.model, Translator.translate, request)

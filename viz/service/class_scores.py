@@ -1,8 +1,9 @@
-"""Answers of a class, counted without names: for each question and kind of answer one number.
+"""Counts of a school class's quiz answers, without names: one number per question and kind of answer.
 
-A class has a code, which students type, and a secret, which shows and deletes the counts. No address or time of an
-answer is stored; the address that made a class is in memory until the class ends. The counts are in this process, or in
-the shared cache if there is one. Numbers of classes and of answers are limited, and a class ends after `LIFE_SECONDS`.
+A class has a code, which students type, and a secret, with which the teacher reads and deletes the counts. No address
+or time of an answer is stored; the address that created a class is in memory until the class expires. The counts are in
+this process, or in the shared cache if one is configured. The numbers of classes and answers are limited, and a class
+expires after `CLASS_TTL_SECONDS`.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # without vowels, so that codes are not words
 CODE_LENGTH = 5
 MAX_CLASSES = 200
 MAX_CLASSES_PER_ADDRESS = 20
-MAX_ANSWERS = 20_000  # of one class: 500 students with 39 questions
-LIFE_SECONDS = 72 * 3600  # the questions after two days still count
+MAX_ANSWERS = 20_000  # per class: 500 students with 39 questions
+CLASS_TTL_SECONDS = 72 * 3600  # three days, because some questions are asked again after two
 SECRET, TOTAL = "secret", "total"  # fields of a class in the shared cache, besides the kinds of answers
 
 
 class ClassStore(Protocol):
-    """Where classes are kept."""
+    """Storage of classes by code."""
 
     def create(self, code: str, digest: str, address: str) -> bool:
         """Store an empty class. Return False if the code is taken."""
@@ -66,7 +67,7 @@ class ClassScores:
         return str(code).upper()
 
     def add(self, code: object, name: str) -> None:
-        """Count an answer. Raise a `PageError` if the class is over or full."""
+        """Count an answer. Raise a `PageError` if the class has expired or is full."""
         values = self._find(code)
         if int(values.get(TOTAL, 0)) >= MAX_ANSWERS:
             raise PageError("code", "class_full", {"limit": MAX_ANSWERS})
@@ -86,18 +87,18 @@ class ClassScores:
         is_code = isinstance(code, str) and len(code) == CODE_LENGTH and set(code.upper()) <= set(LETTERS)
         values = self._store.read(str(code).upper()) if is_code else None
         if values is None:
-            raise _gone(code)
+            raise _class_gone_error(code)
         return values
 
     def _find_with_secret(self, code: object, secret: object) -> Mapping[str, str | int]:
         values = self._find(code)
         if not hmac.compare_digest(_digest(secret), str(values[SECRET])):
-            raise _gone(code)
+            raise _class_gone_error(code)
         return values
 
 
-def _gone(code: object) -> PageError:
-    return PageError("code", "class_gone", {"given": repr_short(code), "hours": LIFE_SECONDS // 3600})
+def _class_gone_error(code: object) -> PageError:
+    return PageError("code", "class_gone", {"given": repr_short(code), "hours": CLASS_TTL_SECONDS // 3600})
 
 
 def _digest(secret: object) -> str:
@@ -106,16 +107,16 @@ def _digest(secret: object) -> str:
 
 @dataclass
 class StoredClass:
-    """A class in this process."""
+    """A class in the memory of this process."""
 
     digest: str
     address: str
-    ends_at: float
-    counts: Counter[str] = field(default_factory=Counter)
+    ends_at: float  # in seconds of the clock
+    counts: Counter[str] = field(default_factory=Counter)  # by kind of answer
 
 
 class MemoryClasses:
-    """Classes in this process. They end with it."""
+    """Classes in the memory of this process."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -123,16 +124,16 @@ class MemoryClasses:
         self._lock = Lock()
 
     def create(self, code: str, digest: str, address: str) -> bool:
-        """See `ClassStore.create`. Classes are limited, also for each address."""
+        """See `ClassStore.create`. Raises `PageError` at the limit of all classes or of one address."""
         with self._lock:
             self._drop_expired()
-            same = sum(each.address == address for each in self._classes.values())
-            for count, limit in ((same, MAX_CLASSES_PER_ADDRESS), (len(self._classes), MAX_CLASSES)):
+            from_address = sum(stored.address == address for stored in self._classes.values())
+            for count, limit in ((from_address, MAX_CLASSES_PER_ADDRESS), (len(self._classes), MAX_CLASSES)):
                 if count >= limit:
                     raise PageError("code", "classes_full", {"limit": limit})
             if code in self._classes:
                 return False
-            self._classes[code] = StoredClass(digest, address, self._clock() + LIFE_SECONDS)
+            self._classes[code] = StoredClass(digest, address, self._clock() + CLASS_TTL_SECONDS)
             return True
 
     def read(self, code: str) -> Mapping[str, str | int] | None:
@@ -160,9 +161,9 @@ class MemoryClasses:
 
 
 class SharedClasses:
-    """Classes in the shared cache, for all page processes. An expiry ends each of them.
+    """Classes in the shared cache, for all page processes. The cache deletes them when they expire.
 
-    Each process limits the classes that it creates, so the cache contains no addresses.
+    Each process limits the classes that it creates, so that the cache contains no addresses.
     """
 
     def __init__(self, shared: SharedCache, clock: Callable[[], float]) -> None:
@@ -177,7 +178,7 @@ class SharedClasses:
         try:
             is_new = bool(self._command("hsetnx", _key(code), SECRET, digest))
             if is_new:
-                self._command("expire", _key(code), LIFE_SECONDS)
+                self._command("expire", _key(code), CLASS_TTL_SECONDS)
         finally:
             if not is_new:
                 self._created.delete(code)
@@ -190,8 +191,8 @@ class SharedClasses:
 
     def add(self, code: str, name: str) -> None:
         """See `ClassStore.add`. A class that was deleted in the meantime stays deleted."""
-        for each in (name, TOTAL):
-            self._command("hincrby", _key(code), each, 1)
+        for field_name in (name, TOTAL):
+            self._command("hincrby", _key(code), field_name, 1)
         if not self._command("hexists", _key(code), SECRET):
             self._command("delete", _key(code))
 

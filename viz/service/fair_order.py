@@ -28,21 +28,25 @@ NumberByKey = Mapping[Hashable, int]
 Rank = tuple[int, ...]  # the smallest is next; ranks are unique
 
 
-def fair_order(waiting: Iterable[Waiting], running: NumberByKey, last: NumberByKey) -> Iterator[Waiting]:
+def fair_order(waiting: Iterable[Waiting], running: NumberByKey, last_slots: NumberByKey) -> Iterator[Waiting]:
     """Yield the waiting requests in scheduling order. Lazy, so the first request is cheap.
 
-    `running`: number of running requests per key. `last`: sequence number of the last slot granted to each key.
+    `running`: number of running requests per key. `last_slots`: sequence number of the last slot granted to each key.
     """
     by_age = sorted(waiting, key=lambda request: request.sequence)
-    return (request for _, request in _order_group(by_age, 0, running, last, max(last.values(), default=0)))
+    latest = max(last_slots.values(), default=0)
+    return (request for _, request in _order_group(by_age, 0, running, last_slots, latest))
 
 
 def _order_group(
-    waiting: list[Waiting], level: int, running: NumberByKey, last: NumberByKey, latest: int
+    waiting: list[Waiting], level: int, running: NumberByKey, last_slots: NumberByKey, latest: int
 ) -> Iterator[tuple[Rank, Waiting]]:
-    """Yield the requests of one group in order, each with its rank within the group."""
+    """Yield the requests of one group in order, each with its rank within the group.
+
+    `level`: index of the keys that split this group further. `latest`: largest sequence number of a granted slot.
+    """
     if len(waiting) == 1:  # the common case: a burst consists of hundreds of such groups
-        yield _rank_single(waiting[0], level, running, last), waiting[0]
+        yield _rank_single(waiting[0], level, running, last_slots), waiting[0]
         return
     if waiting and level == len(waiting[0].keys):
         yield from (((request.sequence,), request) for request in waiting)
@@ -54,10 +58,11 @@ def _order_group(
     # Heap entries are (*rank, index, request, requests). Indices are unique, so requests are never compared.
     heap: list[tuple[Any, ...]] = []
     for index, (key, members) in enumerate(groups.items()):
-        requests = _order_group(members, level + 1, running, last, latest)
+        requests = _order_group(members, level + 1, running, last_slots, latest)
         rank, request = next(requests)
         sign = -1 if newest_first else 1
-        heap.append((running.get(key, 0), last.get(key, 0), *(sign * part for part in rank), index, request, requests))
+        counts = running.get(key, 0), last_slots.get(key, 0)
+        heap.append((*counts, *(sign * part for part in rank), index, request, requests))
     heapq.heapify(heap)
     while heap:
         running_count, last_slot, *parts, index, request, requests = heapq.heappop(heap)
@@ -67,9 +72,9 @@ def _order_group(
             heapq.heappush(heap, (running_count + 1, latest, *successor[0], index, successor[1], requests))
 
 
-def _rank_single(request: Request, level: int, running: NumberByKey, last: NumberByKey) -> Rank:
+def _rank_single(request: Request, level: int, running: NumberByKey, last_slots: NumberByKey) -> Rank:
     """Return the rank of the only request of its group."""
     parts: list[int] = []
     for key in request.keys[level:]:
-        parts += (running.get(key, 0), last.get(key, 0))
+        parts += (running.get(key, 0), last_slots.get(key, 0))
     return (*parts, request.sequence)

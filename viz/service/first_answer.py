@@ -1,8 +1,8 @@
 """The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
 `python -m headlight.viz.service.first_answer` updates it; with `--stale`, only if its key is out of date. The key
-covers all that determines the answer (`first_answer_key`). An answer with a different key is ignored. If only the time
-that the translation took differs, the stored answer remains, so an update without a change leaves the file as it is.
+is a digest of everything that determines the answer (`first_answer_key`). An answer with a different key is ignored. If
+only the duration of the translation differs, the stored answer is kept, so that the file does not change.
 """
 
 from __future__ import annotations
@@ -61,18 +61,16 @@ def first_request(service: Service) -> dict[str, Any]:
 
 
 def first_answer_key(service: Service) -> str:
-    """Return a digest of all that determines the answer.
+    """Return a digest of everything that determines the answer.
 
-    These are the revisions of the model and its reverse model, the reliability rule, the first request, the measured
-    heads, and the JSON format of answers.
-
-    The format is that of a small synthetic translation, so that a new or changed field changes the key without a
-    version number.
+    It covers the revisions of the model and its reverse model, the reliability rule, the first request, the measured
+    heads, and the JSON format of answers. The format is taken from a small synthetic translation, so that a new or
+    changed field changes the key without a version number.
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _sample_translation(service.default)
     model = model_json(service, sample)
-    model["best_head"] = {"layer": 0, "head": 3, "shift": 1}  # a fixed head: here only the format counts
+    model["best_head"] = {"layer": 0, "head": 3, "shift": 1}  # a fixed head, because only the format matters here
     answer_format = translation_json(sample, model, cached=True, hint=None, way_back="")
     weights = [revision, service.reverse_revision(service.default)]
     heads = measured_heads(service, sample)

@@ -10,18 +10,18 @@ from headlight.viz.field_values import check_text
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS
 from headlight.viz.service.service import Service
 
-MAX_NAME_LENGTH = 200  # characters
+MAX_NAME_CHARACTERS = 200  # of a model
 
 
-def roles_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a server function that maps a model name to `{"roles": …}`, with None if the model has no valid file.
+def make_roles_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `corpus_roles`, which maps a model name to `{"roles": …}`, or to None without a valid file.
 
     `model/experiments/head_roles.py` documents the values.
     """
 
     def corpus_roles(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the roles of an allowed model."""
-        name = check_text("model", values.get("model", ""), limit=MAX_NAME_LENGTH)
+        name = check_text("model", values.get("model", ""), limit=MAX_NAME_CHARACTERS)
         card = service.catalogue.card(name or service.default, "transformer")
         if not card.downloaded:
             return {"roles": None}

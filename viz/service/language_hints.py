@@ -52,7 +52,7 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
     return {"language": detected, "reads": source_code, "offers": offers}
 
 
-def hint_for_programs(service: Service, translation: Translation) -> str | None:
+def hint_for_api_clients(service: Service, translation: Translation) -> str | None:
     """Return an English hint for API clients: masked words, another language, or an adapted text."""
     masked, tokens = translation.attention.masked_source, translation.source_tokens
     if all(position in masked for position, token in enumerate(tokens) if not token.special):
@@ -62,7 +62,7 @@ def hint_for_programs(service: Service, translation: Translation) -> str | None:
 
 
 def adaptation_phrases(translation: Translation) -> list[str]:
-    """Return how the model read the sentence if not as it was typed."""
+    """Return one phrase per change that was made to the sentence before the model read it."""
     return [phrase(f"adaptation_{name}") for name in translation.adaptations]
 
 

@@ -47,14 +47,14 @@ class ByteLru(Generic[Value]):
         return value
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Store or replace a value, and evict others until the rest fits."""
+        """Store or replace a value, and evict others until the limit is met."""
         self.pop(key)
         self._entries[key] = value, size
         self.bytes += size
         self.evict()
 
     def evict(self) -> None:
-        """Evict values, least recently used first, until the rest fits or is in use."""
+        """Evict unused values, least recently used first, until the limit is met or only values in use remain."""
         for key in list(self._entries)[:-1]:
             if self.bytes <= self.limit_bytes:
                 return

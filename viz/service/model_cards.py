@@ -23,8 +23,8 @@ CONFIG, CARD, CHECKSUMS = "config.json", "README.md", "SHA256SUMS"
 DEFAULTS_FILES = ("habits.json", "languages.json")
 OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds in the configuration of our own format
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-MAX_CARD_LENGTH, MAX_SUMMARY_LENGTH = 50_000, 600  # characters, because third-party text may be long
-MAX_HEADER_BYTES = 100_000_000  # bytes; the limit of the safetensors format
+MAX_CARD_CHARACTERS, MAX_SUMMARY_CHARACTERS = 50_000, 600  # third-party text may be long
+MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors format
 
 LOG = logging.getLogger(__name__)
 # Exceptions that reading third-party files can raise.
@@ -44,7 +44,7 @@ class ModelCard:
     revision: str  # changes with the model's files, but not with its card
     cross_heads: CrossHeads = UNMEASURED
     default: bool = False
-    location: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
+    location: Literal["here", "hub"] = "here"  # in the models folder, or on the Hub
     downloaded: bool = True
     has_defaults: bool = False  # whether the folder may have its own default options or languages
     read_back: bool = False  # whether its translations are reranked by default if a reverse model is installed
@@ -84,18 +84,18 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     name = name or folder.name
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(config, dict):
-        raise ValueError(f"{CONFIG} holds no object")
+        raise ValueError(f"{CONFIG} is not a JSON object")
     family = model_type(config)
     if (unsupported := _unsupported_family(config)) is not None:
         raise ValueError(f"models of the family {unsupported!r} cannot be read, only {', '.join(FAMILIES)}")
-    front_matter, body = _front_matter(card_text(folder))
+    front_matter, body = _split_front_matter(card_text(folder))
     return ModelCard(
         name=name,
         kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
         languages=languages_from_name(name) or _language_pair(front_matter)
         if family
-        else _languages(folder, front_matter),
-        parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
+        else _find_languages(folder, front_matter),
+        parameters=sum(_count_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
         revision=_revision(folder),
@@ -114,16 +114,16 @@ def card_text(folder: Path) -> str:
     if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(MAX_CARD_LENGTH)
+        return file.read(MAX_CARD_CHARACTERS)
 
 
-def _front_matter(text: str) -> tuple[str, str]:
+def _split_front_matter(text: str) -> tuple[str, str]:
     """Split a card into front matter and body."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
-def _languages(folder: Path, front_matter: str) -> tuple[str, ...]:
+def _find_languages(folder: Path, front_matter: str) -> tuple[str, ...]:
     """Return the languages from the card, else from the recipe of the same name, else from a name such as de-en."""
     if languages := _languages_in_front_matter(front_matter):
         return languages
@@ -146,12 +146,12 @@ def _language_pair(front_matter: str) -> tuple[str, ...]:
     return languages if len(languages) == 2 else ()
 
 
-def _parameters(path: Path) -> int:
+def _count_parameters(path: Path) -> int:
     """Count the parameters in the header of a safetensors file, without the scales of int8 rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(MAX_HEADER_BYTES, path.stat().st_size):
-            raise ValueError(f"{path.name} is cut short")
+            raise ValueError(f"{path.name} is truncated")
         header: dict[str, Any] = json.loads(file.read(length))
     return sum(
         math.prod(entry["shape"])
@@ -164,7 +164,7 @@ def _summary(body: str) -> str:
     """Return the first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
     summary = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
-    return summary if len(summary) <= MAX_SUMMARY_LENGTH else f"{summary[:MAX_SUMMARY_LENGTH]}…"
+    return summary if len(summary) <= MAX_SUMMARY_CHARACTERS else f"{summary[:MAX_SUMMARY_CHARACTERS]}…"
 
 
 def _revision(folder: Path) -> str:

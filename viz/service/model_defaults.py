@@ -17,8 +17,8 @@ from headlight.viz.request_fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
 # Options in requests from the page: those that visitors can set, and those with a different default on the page.
-_PAGE = asdict(default_options(Settings()))
-REQUEST_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page or _PAGE[row.name] != row.default)
+_PAGE_DEFAULTS = asdict(default_options(Settings()))
+REQUEST_OPTIONS = tuple(row.name for row in OPTIONS if row.on_page or _PAGE_DEFAULTS[row.name] != row.default)
 MAX_LISTED_CHOICES = 12  # maximum number of choices in an error message
 
 
@@ -57,7 +57,7 @@ class ModelDefaults:
 
 
 def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
-    """Return the page's defaults, for a model without its own.
+    """Return the page's defaults, for a model without generation defaults.
 
     `read_back`: rerank with the installed reverse model.
     """

@@ -85,13 +85,13 @@ def decode(value: bytes) -> Any:
         length = int.from_bytes(value[:8], "little")
         header = json.loads(value[8 : 8 + length])
         if header["format"] != FORMAT:
-            raise DecodeError(f"format {header['format']!r}")
+            raise DecodeError(f"unknown format {header['format']!r}")
         arrays, start = [], 8 + length
         for dtype, shape in header["arrays"]:
             if dtype not in _DTYPES:
-                raise DecodeError(f"an array of {dtype!r}")
+                raise DecodeError(f"unsupported dtype {dtype!r}")
             if not all(type(size) is int and size >= 0 for size in shape):
-                raise DecodeError(f"an array of shape {shape!r}")
+                raise DecodeError(f"invalid shape {shape!r}")
             count = math.prod(shape)
             arrays.append(np.frombuffer(value, dtype, count, start).reshape(shape))  # read-only, since `value` is bytes
             start += arrays[-1].nbytes
@@ -134,16 +134,16 @@ def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         arrays.append(value)
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, Mapping):
-        mark = _DICT if type(value) is dict else _MAP
-        return {mark: [[_encode_value(name, arrays), _encode_value(item, arrays)] for name, item in value.items()]}
+        tag = _DICT if type(value) is dict else _MAP
+        return {tag: [[_encode_value(name, arrays), _encode_value(item, arrays)] for name, item in value.items()]}
     kind = type(value)
     if CLASSES.get(kind.__name__) is kind:
         return {_RECORD: [kind.__name__, *(_encode_value(getattr(value, name), arrays) for name in _fields(kind))]}
     if kind is tuple:
         return [_encode_value(item, arrays) for item in value]
     if kind in (list, frozenset):
-        mark, items = (_LIST, value) if kind is list else (_SET, sorted(value))
-        return {mark: [_encode_value(item, arrays) for item in items]}
+        tag, items = (_LIST, value) if kind is list else (_SET, sorted(value))
+        return {tag: [_encode_value(item, arrays) for item in items]}
     raise DecodeError(f"{kind} cannot be part of a record")
 
 
@@ -152,16 +152,16 @@ def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return tuple(_decode_value(item, arrays) for item in value)
     if not isinstance(value, dict):
         return value
-    ((mark, content),) = value.items()
-    if mark == _ARRAY:
+    ((tag, content),) = value.items()
+    if tag == _ARRAY:
         return arrays[content]
-    if mark in (_MAP, _DICT):
+    if tag in (_MAP, _DICT):
         results = {_decode_value(name, arrays): _decode_value(item, arrays) for name, item in content}
-        return results if mark == _DICT else MappingProxyType(results)
-    if mark in (_LIST, _SET):
-        return (list if mark == _LIST else frozenset)(_decode_value(item, arrays) for item in content)
-    if mark != _RECORD:
-        raise DecodeError(f"a mark {mark!r}")
+        return results if tag == _DICT else MappingProxyType(results)
+    if tag in (_LIST, _SET):
+        return (list if tag == _LIST else frozenset)(_decode_value(item, arrays) for item in content)
+    if tag != _RECORD:
+        raise DecodeError(f"unknown tag {tag!r}")
     name, *values = content
     kind = CLASSES[name]
     fields = dict(zip(_fields(kind), (_decode_value(item, arrays) for item in values), strict=True))

@@ -1,6 +1,6 @@
 """Checks that the fields of a decoded record have the types of its annotations.
 
-Python itself does not check them, so a record with a field of another type would only fail when the page draws it.
+Python does not check annotations, so a record with a wrong type would fail only when the page renders it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def check_fields(kind: type, values: Mapping[str, Any]) -> None:
 
 @cache
 def _field_checks(kind: type) -> Mapping[str, Check]:
-    return {name: _check(hint) for name, hint in get_type_hints(kind).items()}
+    return {name: _make_check(hint) for name, hint in get_type_hints(kind).items()}
 
 
-def _check(hint: Any) -> Check:
-    """Return a function that says whether a value has the type of an annotation."""
+def _make_check(hint: Any) -> Check:
+    """Return a predicate: whether a value has the type of an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        options = [_check(option) for option in arguments]
+        options = [_make_check(option) for option in arguments]
         return lambda value: any(option(value) for option in options)
     if origin is Literal:
         return lambda value: any(type(value) is type(option) and value == option for option in arguments)
@@ -39,27 +39,27 @@ def _check(hint: Any) -> Check:
         (dtype,) = get_args(arguments[1])
         return lambda value: isinstance(value, np.ndarray) and value.dtype == dtype
     if origin is tuple and arguments[-1:] != (...,):
-        items = [_check(argument) for argument in arguments]
+        checks = [_make_check(argument) for argument in arguments]
         return lambda value: (
             type(value) is tuple
-            and len(value) == len(items)
-            and all(item(each) for item, each in zip(items, value, strict=True))
+            and len(value) == len(checks)
+            and all(check(item) for check, item in zip(checks, value, strict=True))
         )
     if origin in (tuple, list, frozenset):
-        item = _check(arguments[0])
-        return lambda value: type(value) is origin and all(map(item, value))
+        check_item = _make_check(arguments[0])
+        return lambda value: type(value) is origin and all(map(check_item, value))
     if origin is Sequence:
-        item = _check(arguments[0])
-        return lambda value: isinstance(value, tuple | list) and all(map(item, value))
+        check_item = _make_check(arguments[0])
+        return lambda value: isinstance(value, tuple | list) and all(map(check_item, value))
     if origin in (dict, Mapping):
-        key, item = map(_check, arguments)
+        check_key, check_item = map(_make_check, arguments)
         return lambda value: (
-            isinstance(value, Mapping) and all(map(key, value)) and all(item(value[name]) for name in value)
+            isinstance(value, Mapping) and all(map(check_key, value)) and all(check_item(value[key]) for key in value)
         )
-    return _plain_check(hint)
+    return _make_plain_check(hint)
 
 
-def _plain_check(hint: Any) -> Check:
+def _make_plain_check(hint: Any) -> Check:
     if hint is None or hint is type(None):
         return lambda value: value is None
     if hint is float:

@@ -51,13 +51,13 @@ class RequestQueue:
         self,
         slots: int,
         max_waiting: int,
-        on_refused: Callable[[str], None] = lambda word: None,
+        on_rejected: Callable[[str], None] = lambda word: None,
         *,
         by_session: bool = False,
         max_wait_s: float = math.inf,
     ) -> None:
         self.slots, self.max_waiting, self.by_session, self.max_wait_s = slots, max_waiting, by_session, max_wait_s
-        self._on_refused = on_refused  # receives the error key of each rejection
+        self._on_rejected = on_rejected  # receives the error key of each rejection
         self.closed = False
         self._number = 0
         self._pace = Pace()
@@ -66,7 +66,7 @@ class RequestQueue:
         self._live: list[Ticket] = []  # waiting live requests
         self._background: list[Ticket] = []  # waiting background requests
         self._leaders: dict[Hashable, Ticket] = {}  # request key → the first of equal requests
-        self._last: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
+        self._last_slots: OrderedDict[Hashable, int] = OrderedDict()  # ticket key → number of its last slot
         self._last_ahead: dict[int, int] = {}  # `_ahead` as of `_ordered_at`
         self._ordered_at = -math.inf
         self._ahead: dict[int, int] | None = None  # sequence number of a ticket → other visitors' requests ahead
@@ -74,26 +74,32 @@ class RequestQueue:
         self._changed = Condition(self._lock)
 
     def enqueue(
-        self, visitor: Visitor, *, kind: str = "", size: int = 0, same: Hashable = None, admitted: bool = False
+        self,
+        visitor: Visitor,
+        *,
+        kind: str = "",
+        size: int = 0,
+        request_key: Hashable = None,
+        admitted: bool = False,
     ) -> Ticket:
         """Add a request. Raises `PageError` if the queue is full or the estimated waiting time is too long.
 
-        `kind`: kind of work. `size`: bytes of the request. `same`: key that is equal for equal requests. `admitted`:
-        the request has passed `admit` already.
+        `kind`: kind of work. `size`: bytes of the request. `request_key`: equal for requests that share a result.
+        `admitted`: the request has passed `admit` already.
         """
         with self._changed:
             self._drop_abandoned()
-            ticket = self._new(visitor, kind=kind, size=size)
-            leader = self._leaders.get(same) if same is not None else None
+            ticket = self._make_ticket(visitor, kind=kind, size=size)
+            leader = self._leaders.get(request_key) if request_key is not None else None
             if not admitted:
                 self._check_capacity(ticket, wait=leader is None)
-            ticket.request_key = same
+            ticket.request_key = request_key
             if leader is not None:
                 ticket.leader = leader
                 leader.followers.append(ticket)
                 return ticket
-            if same is not None:
-                self._leaders[same] = ticket
+            if request_key is not None:
+                self._leaders[request_key] = ticket
             self._waiting.append(ticket)
             self._grant_slots()
             return ticket
@@ -102,7 +108,7 @@ class RequestQueue:
         """Raise `PageError` if a request would be rejected after `preceding` others from its address."""
         with self._changed:
             self._drop_abandoned()
-            self._check_capacity(self._new(visitor, kind=kind), preceding=preceding)
+            self._check_capacity(self._make_ticket(visitor, kind=kind), preceding=preceding)
 
     def enqueue_live(self, visitor: Visitor) -> Ticket:
         """Add a live request. A visitor has at most one: a new one cancels the previous one."""
@@ -112,15 +118,15 @@ class RequestQueue:
         """Add a background request. A visitor has at most one waiting: a new one cancels it."""
         return self._enqueue_low_priority(self._background, MAX_BACKGROUND_TICKETS, visitor, background=True)
 
-    def _enqueue_low_priority(self, tickets: list[Ticket], limit: int, visitor: Visitor, **kind: bool) -> Ticket:
+    def _enqueue_low_priority(self, tickets: list[Ticket], limit: int, visitor: Visitor, **properties: bool) -> Ticket:
         with self._changed:
             self._drop_abandoned()
-            ticket = self._new(visitor, **kind)
+            ticket = self._make_ticket(visitor, **properties)
             for previous in [waiting for waiting in tickets if waiting.visitor == visitor]:
-                self._end(previous)
+                self._cancel(previous)
                 tickets.remove(previous)
             if len(tickets) >= limit:
-                raise self._refusal("line_full", before=len(tickets), seconds=MAX_RETRY_S)
+                raise self._rejection("line_full", before=len(tickets), seconds=MAX_RETRY_S)
             tickets.append(ticket)
             self._grant_slots()
             return ticket
@@ -182,7 +188,7 @@ class RequestQueue:
         with self._changed:
             if ticket in self._running and not ticket.cancelled:
                 self._pace.record(ticket.kind, time.monotonic() - ticket.granted_at)
-            self._end(ticket)
+            self._cancel(ticket)
             for tickets in (self._waiting, self._running, self._live, self._background):
                 if ticket in tickets:
                     tickets.remove(ticket)
@@ -229,11 +235,11 @@ class RequestQueue:
 
     # ------------------------------------------------------------ admission; the lock is held
 
-    def _new(self, visitor: Visitor, **kind: Any) -> Ticket:
+    def _make_ticket(self, visitor: Visitor, **properties: Any) -> Ticket:
         if self.closed:
-            raise self._refusal("leaving")
+            raise self._rejection("leaving")
         self._number += 1
-        return Ticket(self, visitor, self._number, **kind)
+        return Ticket(self, visitor, self._number, **properties)
 
     def _check_capacity(self, ticket: Ticket, *, wait: bool = True, preceding: int = 0) -> None:
         pending = [*self._waiting, *chain.from_iterable(ticket.followers for ticket in self._leaders.values())]
@@ -246,7 +252,7 @@ class RequestQueue:
         expected = self._expected_s(ticket, preceding) if wait or full else 0.0
         if full or expected > self.max_wait_s:
             seconds = max(expected - self.max_wait_s, expected / 4)
-            raise self._refusal(
+            raise self._rejection(
                 "line_full", before=len(self._waiting), seconds=min(MAX_RETRY_S, max(1, math.ceil(seconds)))
             )
 
@@ -256,8 +262,10 @@ class RequestQueue:
 
     def _expected_s(self, ticket: Ticket, preceding: int = 0) -> float:
         """Estimate the waiting time of a new ticket, in seconds."""
-        longest = self._wait_s(ticket, self._waiting, preceding)
-        return longest if longest <= self.max_wait_s else self._wait_s(ticket, self._tickets_before(ticket), preceding)
+        upper_bound = self._wait_s(ticket, self._waiting, preceding)
+        if upper_bound <= self.max_wait_s:
+            return upper_bound
+        return self._wait_s(ticket, self._tickets_before(ticket), preceding)
 
     def _tickets_before(self, ticket: Ticket) -> list[Ticket]:
         """Estimate the tickets ahead of a new one: all of its group, and one more than that from each other group.
@@ -275,6 +283,7 @@ class RequestQueue:
         return before
 
     def _wait_s(self, ticket: Ticket, before: Iterable[Ticket], preceding: int) -> float:
+        """Return the seconds until a slot is free if the tickets `before`, and `preceding` more, run first."""
         ahead = [*self._running, *before]
         # A running request is half done on average.
         seconds = [self._pace.expected_seconds(other.kind) / (2 if other.granted else 1) for other in ahead]
@@ -287,8 +296,8 @@ class RequestQueue:
             waits.append((own_work + extra) / share)
         return max(waits) if ahead or preceding else 0.0
 
-    def _refusal(self, word: str, **values: int) -> PageError:
-        self._on_refused(word)
+    def _rejection(self, word: str, **values: int) -> PageError:
+        self._on_rejected(word)
         return PageError("text", word, values)
 
     # ------------------------------------------------------------ scheduling; the lock is held
@@ -324,7 +333,7 @@ class RequestQueue:
             self._leaders[successor.request_key] = successor
             self._waiting.append(successor)
 
-    def _end(self, ticket: Ticket) -> None:
+    def _cancel(self, ticket: Ticket) -> None:
         ticket.cancelled = True
         self._wake(ticket)
 
@@ -365,7 +374,7 @@ class RequestQueue:
         waiting, running_tickets = list(waiting), self._running if running is None else running
         if not waiting:
             return iter(())
-        return fair_order(waiting, Counter(key for ticket in running_tickets for key in ticket.keys), self._last)
+        return fair_order(waiting, Counter(key for ticket in running_tickets for key in ticket.keys), self._last_slots)
 
     def _count_ahead(self, ticket: Ticket) -> int:
         """Count the requests of other visitors ahead of a ticket."""
@@ -391,12 +400,12 @@ class RequestQueue:
         return self._ahead
 
     def _mark_served(self, ticket: Ticket) -> None:
-        number = 1 + (self._last[next(reversed(self._last))] if self._last else 0)
+        number = 1 + (self._last_slots[next(reversed(self._last_slots))] if self._last_slots else 0)
         for key in ticket.keys:
-            self._last[key] = number
-            self._last.move_to_end(key)
-        while len(self._last) > MAX_REMEMBERED_VISITORS:
-            self._last.popitem(last=False)
+            self._last_slots[key] = number
+            self._last_slots.move_to_end(key)
+        while len(self._last_slots) > MAX_REMEMBERED_VISITORS:
+            self._last_slots.popitem(last=False)
 
     def _drop_abandoned(self) -> None:
         cutoff = time.monotonic() - ABANDONED_AFTER_SECONDS
@@ -404,13 +413,13 @@ class RequestQueue:
             for ticket in [
                 candidate for candidate in tickets if candidate.parked_at is not None and candidate.parked_at < cutoff
             ]:
-                self._end(ticket)
+                self._cancel(ticket)
                 tickets.remove(ticket)
                 self._ahead = None
 
 
 def _first_of_each(tickets: Iterable[Ticket], level: int, excluded: Hashable, limit: int) -> Iterator[Ticket]:
-    """Yield the first `limit` tickets of each group at a level, except the group `excluded`."""
+    """Yield the first `limit` tickets of each group, except the group `excluded`. Groups have equal `keys[level]`."""
     counts = Counter[Hashable]()
     for ticket in tickets:
         counts[ticket.keys[level]] += 1

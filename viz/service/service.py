@@ -59,12 +59,12 @@ class Service:
 
     def __init__(self, settings: Settings, choose_backend: BackendChoice = local_backend) -> None:
         self.settings = settings
-        self.tallies = UsageMetrics()
+        self.usage_metrics = UsageMetrics()
         # All computations except training runs wait in this queue.
-        self.line = RequestQueue(
+        self.request_queue = RequestQueue(
             settings.concurrency,
             settings.line,
-            on_refused=self.tallies.count_refusal,
+            on_rejected=self.usage_metrics.count_rejection,
             max_wait_s=settings.max_wait_s,
         )
         self.answer_cache = TranslationCache(settings.cache_mb * MEGABYTE)
@@ -154,7 +154,7 @@ class Service:
         try:
             return self._validate(values, model_defaults=model_defaults)
         except PageError as error:
-            self.tallies.count_refusal(error.word)
+            self.usage_metrics.count_rejection(error.word)
             raise
 
     def _validate(self, values: Any, *, model_defaults: bool) -> TranslationRequest:
@@ -203,7 +203,7 @@ class Service:
             with _as_page_errors():
                 translation = self.answer_cache.get_or_compute(self.cache_key(request), make)
         except Exception:
-            self.tallies.count_unfinished(request.model or self.default, purpose, "failed")
+            self.usage_metrics.count_unfinished(request.model or self.default, purpose, "failed")
             raise
         self._record_metrics(request, purpose, translation, cached=not computed)
         return translation, not computed
@@ -216,16 +216,16 @@ class Service:
         with _as_page_errors():
             result = self.answer_cache.get_or_lead(self.cache_key(request), stop)
             if result is None:
-                self.tallies.count_unfinished(request.model or self.default, purpose, "stopped")
+                self.usage_metrics.count_unfinished(request.model or self.default, purpose, "stopped")
                 return
             if isinstance(result, Translation):
                 self._record_metrics(request, purpose, result, cached=True)
                 yield last_progress(result, CachedResult)
                 return
             with result as lead:
-                yield from self._steps(request, lead, stop, purpose)
+                yield from self._stream_as_leader(request, lead, stop, purpose)
 
-    def _steps(
+    def _stream_as_leader(
         self, request: TranslationRequest, lead: Leader[Translation], stop: Event, purpose: Purpose
     ) -> Generator[Progress]:
         """Compute a request as the leader and yield its progress."""
@@ -251,7 +251,9 @@ class Service:
             if translation is not None:
                 self._record_metrics(request, purpose, translation, cached=cached)
             else:
-                self.tallies.count_unfinished(request.model or self.default, purpose, "failed" if failed else "stopped")
+                self.usage_metrics.count_unfinished(
+                    request.model or self.default, purpose, "failed" if failed else "stopped"
+                )
 
     def _rerank(self, translation: Translation, slot: SharedSlot) -> Translation:
         """Rerank with the reverse model if the request enables it and the model is installed.
@@ -270,7 +272,7 @@ class Service:
             capture = partial(self.run_on_translator, translation.request.model, Translator.translate)
             return slot.publish(with_hypothesis(translation, back_scores, capture))
         except PageError:
-            LOG.exception("%s could not read an answer back, so the search chose alone.", name)
+            LOG.exception("The reverse model %s failed, so an answer was not reranked.", name)
             return translation
 
     @contextmanager
@@ -287,7 +289,7 @@ class Service:
     ) -> None:
         """Update metrics and write a log line."""
         name = request.model or self.default
-        self.tallies.count_answer(name, purpose, translation, cached=cached)
+        self.usage_metrics.count_answer(name, purpose, translation, cached=cached)
         token_counts = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
         beam = request.options.beam_size
         seconds = round(sum(astuple(translation.timing)), 4)

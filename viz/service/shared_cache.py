@@ -39,7 +39,7 @@ from headlight.viz.settings import SettingsError
 
 TTL_SECONDS = 86_400  # one day
 MAX_ANSWER_BYTES = 16_000_000  # larger answers are not stored
-CONNECT_TIMEOUT, RESPONSE_TIMEOUT = 0.3, 1.0  # seconds until the cache is considered down
+CONNECT_TIMEOUT_SECONDS, RESPONSE_TIMEOUT_SECONDS = 0.3, 1.0  # seconds until the cache is considered down
 BACK_OFF_SECONDS = 10.0  # seconds without commands after a failure
 LOCK_TTL_SECONDS = 5.0  # a lock expires after this time unless its process renews it
 MAX_LOCK_SECONDS = 120.0  # a process that computes for longer shares its answer, but others stop waiting for it
@@ -85,7 +85,7 @@ class SharedCache:
             ) from error
         try:
             self._client: Any = valkey.Valkey.from_url(
-                url, socket_connect_timeout=CONNECT_TIMEOUT, socket_timeout=RESPONSE_TIMEOUT
+                url, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS, socket_timeout=RESPONSE_TIMEOUT_SECONDS
             )
             self._client.connection_pool.make_connection()  # without connecting; checks the options of the URL
         except (ValueError, TypeError) as error:
@@ -131,7 +131,7 @@ class SharedCache:
     def name(self, key: CacheKey) -> str:
         """Return the Redis key of an answer: a hash, so that it reveals no user text.
 
-        With a secret key, nobody without it can compute the hash of a guessed text.
+        With a secret key, the hash of a guessed text cannot be computed without that key.
         """
         # Versions may compute different answers.
         text = f"{code_version()}\n{key.revision}\n{canonical_text(key.request)}".encode()
@@ -178,8 +178,8 @@ class SharedCache:
         lock, ttl_ms = f"{name}:lead", round(1000 * LOCK_TTL_SECONDS)
         if self.command("set", lock, token, nx=True, px=ttl_ms):
             return True
-        left_ms = self.command("pttl", lock)
-        if left_ms is not None and (left_ms == -1 or left_ms > ttl_ms):
+        remaining_ms = self.command("pttl", lock)
+        if remaining_ms is not None and (remaining_ms == -1 or remaining_ms > ttl_ms):
             self.command("pexpire", lock, ttl_ms)
         return False
 

@@ -35,8 +35,8 @@ class _Flight(Generic[Result]):
     waiter_count: int = 0
 
 
-def _every_error(error: Exception) -> bool:
-    return isinstance(error, Exception)
+def _share_every_error(error: Exception) -> bool:
+    return True
 
 
 class SingleFlight(Generic[Result]):
@@ -46,7 +46,7 @@ class SingleFlight(Generic[Result]):
         self,
         *,
         leader_timeout_s: float = math.inf,
-        shares: Callable[[Exception], bool] = _every_error,
+        shares: Callable[[Exception], bool] = _share_every_error,
         only_stored: bool = False,
     ) -> None:
         """Configure how requests share computations.
@@ -57,7 +57,7 @@ class SingleFlight(Generic[Result]):
         """
         self.leader_timeout_s = leader_timeout_s
         self.changed = Condition()  # guards the flights, and the data of `find` and `keep`
-        self._shares, self._only_found = shares, only_stored
+        self._shares, self._only_stored = shares, only_stored
         self._flights: dict[Hashable, _Flight[Result]] = {}
 
     def get_or_lead(
@@ -87,7 +87,7 @@ class SingleFlight(Generic[Result]):
             if flight.error is not None:
                 raise flight.error
             # `find` may not return the result, which may be too large for the cache.
-            if flight.result is not None and not self._only_found:
+            if flight.result is not None and not self._only_stored:
                 return flight.result
         return None
 
@@ -103,20 +103,20 @@ class SingleFlight(Generic[Result]):
             return set(self._flights)
 
     def _wait(self, flight: _Flight[Result], stop: Event | None, on_progress: Callable[[Any], None] | None) -> None:
-        last = None
+        last_progress = None
         with self.changed:
             flight.waiter_count += 1
         try:
             while not flight.is_finished and not self._is_stuck(flight) and not (stop is not None and stop.is_set()):
                 with self.changed:
                     self.changed.wait_for(
-                        lambda last=last: flight.is_finished or flight.progress is not last,  # type: ignore[misc]
+                        lambda last=last_progress: flight.is_finished or flight.progress is not last,  # type: ignore[misc]
                         POLL_SECONDS,
                     )
                     progress = flight.progress
-                if on_progress is not None and progress is not last:
+                if on_progress is not None and progress is not last_progress:
                     on_progress(progress)
-                last = progress
+                last_progress = progress
         finally:
             with self.changed:
                 flight.waiter_count -= 1
@@ -141,7 +141,7 @@ class Leader(Generic[Result]):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # `GeneratorExit` and `KeyboardInterrupt` are not `Exception`s: they cancel only this request.
         shared_error = error if isinstance(error, Exception) and self._flights._shares(error) else None

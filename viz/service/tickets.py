@@ -38,7 +38,7 @@ class Queue(Protocol):
 
 
 class Ticket:
-    """A visitor's place in the queue, then its slot. Leaving the `with` block releases it."""
+    """A queued request. Once granted, it occupies a slot until `release` or the end of its `with` block."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Ticket:
         self._queue.finish(self, result)
 
     def release(self) -> None:
-        """Release the place or the slot."""
+        """Leave the queue, or free the slot."""
         self._queue.release(self)
 
     def __enter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""Training runs of visitors. Each runs in a separate process, with a queue and a limit on parallel runs.
+"""Training runs of visitors, each in a separate process. A queue limits the parallel runs.
 
-A run ends when its visitor stops it, starts another one, leaves, or does not poll for `ABANDONED_AFTER_SECONDS`. Slots
-are shared by session, not by address, because a class may have one address. The child process exits at the end
-of its input, which the system closes if this process dies. No run therefore outlives the server.
+A run ends when its visitor stops it, starts another one, disconnects, or does not poll for `ABANDONED_AFTER_SECONDS`.
+Slots are shared by session, not by address, because a class may have one address. The child process exits at the end of
+its input, which the system closes if this process dies, so no run outlives the server.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 
 
 class TrainingRun:
-    """A visitor's training run (or two in parallel) and its messages so far."""
+    """A visitor's training run and its messages so far. `settings`: of one model, or of two trained in parallel."""
 
     def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], ticket: Ticket, now: float) -> None:
         self.name = secrets.token_urlsafe(12)  # the browser polls with it
@@ -60,16 +60,16 @@ class TrainingRunPool:
         command: Sequence[str] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.line = RequestQueue(slots, max_waiting, by_session=True)
+        self.queue = RequestQueue(slots, max_waiting, by_session=True)
         self.command, self.clock = tuple(command), clock
         self._runs: dict[str, TrainingRun] = {}
         self._changed = Condition()
 
     def start(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]]) -> TrainingRun:
         """Enqueue a run and stop the visitor's previous one. Raises `PageError` if the queue is full."""
-        self.on_visitor_left(visitor)
+        self.stop_all(visitor)
         try:
-            ticket = self.line.enqueue(visitor)
+            ticket = self.queue.enqueue(visitor)
         except PageError as error:
             if error.word != "line_full":
                 raise
@@ -96,8 +96,8 @@ class TrainingRunPool:
         """Stop the visitor's run of this name, if it still exists."""
         self._stop_runs(lambda run: run.visitor == visitor and run.name == name)
 
-    def on_visitor_left(self, visitor: Visitor) -> None:
-        """Stop the visitor's runs, because the visitor has left or starts another run."""
+    def stop_all(self, visitor: Visitor) -> None:
+        """Stop all runs of a visitor who has disconnected or starts another run."""
         self._stop_runs(lambda run: run.visitor == visitor)
 
     def count(self) -> int:
@@ -124,7 +124,7 @@ class TrainingRunPool:
             LOG.exception("A training run failed.")
             self._append_message(run, {"what": "failed"})
         finally:
-            self._end(run)
+            self._finish(run)
 
     def _run(self, run: TrainingRun) -> None:
         try:
@@ -188,7 +188,7 @@ class TrainingRunPool:
     def _should_stop(self, run: TrainingRun) -> bool:
         return run.is_stopped or self.clock() - run.polled_at > ABANDONED_AFTER_SECONDS
 
-    def _end(self, run: TrainingRun) -> None:
+    def _finish(self, run: TrainingRun) -> None:
         with self._changed:
             run.is_over = True
             if self._should_stop(run):

@@ -1,4 +1,4 @@
-"""Usage metrics: answers, latencies, refusals. No user text is stored."""
+"""Usage metrics: answers, latencies, rejected requests. No user text is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UsageMetrics:
     def __init__(self) -> None:
         self._lock = Lock()
         self._answers: Counter[tuple[str, str, str]] = Counter()  # model, purpose, outcome
-        self._refused: Counter[str] = Counter()  # by error key
+        self._rejected: Counter[str] = Counter()  # by error key
         self._tokens: Counter[str] = Counter()  # read, written
         self._stages: dict[str, list[int]] = {}  # stage → cumulative count per bucket, then the total
         self._seconds: dict[str, float] = {}  # stage → total
@@ -40,16 +40,16 @@ class UsageMetrics:
         with self._lock:
             self._answers[model, purpose, outcome] += 1
 
-    def count_refusal(self, word: str) -> None:
+    def count_rejection(self, word: str) -> None:
         """Count a rejected request, by the key of its error."""
         with self._lock:
-            self._refused[word] += 1
+            self._rejected[word] += 1
 
     def snapshot(self) -> UsageSnapshot:
         """Return a copy of the current values."""
         with self._lock:
             stages = {name: StageHistogram(tuple(counts), self._seconds[name]) for name, counts in self._stages.items()}
-            return UsageSnapshot(dict(self._answers), dict(self._refused), dict(self._tokens), stages)
+            return UsageSnapshot(dict(self._answers), dict(self._rejected), dict(self._tokens), stages)
 
     def _observe(self, stage: str, seconds: float) -> None:
         counts = self._stages.setdefault(stage, [0] * (len(BUCKETS) + 1))
@@ -60,10 +60,10 @@ class UsageMetrics:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageHistogram:
-    """A histogram of a stage: cumulative answers per bound of `BUCKETS`, then all answers; and the total seconds."""
+    """A histogram of the durations of one stage."""
 
-    counts: tuple[int, ...]
-    seconds: float
+    counts: tuple[int, ...]  # cumulative count per bound in `BUCKETS`, then the total count
+    seconds: float  # sum of all durations
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +71,6 @@ class UsageSnapshot:
     """A copy of the values of `UsageMetrics`."""
 
     answers: dict[tuple[str, str, str], int]
-    refused: dict[str, int]
+    rejected: dict[str, int]
     tokens: dict[str, int]
     stages: dict[str, StageHistogram]

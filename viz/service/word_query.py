@@ -1,4 +1,4 @@
-"""The word of a translation that a call asks about, and its rival."""
+"""Parsing of calls about one word of a translation and its rival."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rival_values(service: Service, translation: Translation, rival: int | None) 
     return {"id": rival, "label": truncate(make_visible(label))}
 
 
-def rival_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-    """Call: the token of the vocabulary that a visitor typed as a rival of a word."""
+def make_rival_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+    """Return the call `name_rival`, which finds the vocabulary token that a visitor typed as a rival."""
 
     def name_rival(values: Mapping[str, Any]) -> dict[str, Any] | None:
         translation, position, _ = parse_word(service, {**values, "rival": None})

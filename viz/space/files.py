@@ -10,7 +10,7 @@ from types import MappingProxyType
 from headlight.model.checkpoints.shipped import SHIPPED_NAMES
 from headlight.model.errors import CommandError, repr_short
 
-HOME = Path(__file__).resolve().parents[2]
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 READMES = ("README.md", "README.zh.md")
 ROOT_FILES = (
     *READMES,
@@ -26,8 +26,8 @@ PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
 
 
 def find_root(folders: Iterable[Path] | None = None) -> Path:
-    """Return the checkout: the package's folder, or the current one if the package is installed."""
-    for folder in folders or (HOME, Path.cwd()):
+    """Return the root of the checkout: the package's folder, or the current folder if the package is installed."""
+    for folder in folders or (PACKAGE_ROOT, Path.cwd()):
         if all((folder / name).is_file() for name in ROOT_FILES):
             return folder
     raise CommandError(

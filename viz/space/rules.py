@@ -12,26 +12,29 @@ from pathlib import Path
 from typing import Any
 
 MAX_GIT_BYTES = 10_000_000  # per file in git; larger ones need LFS or Xet
-MAX_DESCRIPTION = 60  # characters
-SAMPLE = 512  # first bytes of a file, from which the Hub detects binary files
+MAX_DESCRIPTION_CHARACTERS = 60
+SAMPLE_BYTES = 512  # length of the file's beginning from which the Hub detects binary files
 ZERO_GPU = "zero-a10g"
 ZERO_GPU_PYTHONS = ("3.10", "3.12")  # https://huggingface.co/docs/hub/spaces-zerogpu
 COLOURS = ("red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray")
 CHOICES = {
-    "sdk": ("gradio", "static"),  # the Hub supports others, too
+    "sdk": ("gradio", "static"),  # the Hub also supports docker
     "colorFrom": COLOURS,
     "colorTo": COLOURS,
     "header": ("default", "mini"),
 }
-KINDS: Mapping[str, type] = {
+VALUE_TYPES: Mapping[str, type] = {
     "title": str, "emoji": str, "sdk": str, "sdk_version": str, "python_version": str, "app_file": str,
     "base_path": str, "short_description": str, "thumbnail": str, "header": str, "colorFrom": str, "colorTo": str,
     "license": str, "license_name": str, "license_link": str, "startup_duration_timeout": str,
     "suggested_hardware": str, "fullWidth": bool, "pinned": bool, "disable_embedding": bool, "models": list,
     "datasets": list, "tags": list, "preload_from_hub": list, "custom_headers": dict,
 }  # fmt: skip
-NAMES = {str: "text", bool: "true or false", list: "a list", dict: "a table"}
-REQUIRED: Mapping[str, tuple[str, ...]] = {"gradio": ("title", "sdk", "sdk_version", "app_file"), "static": ("title",)}
+TYPE_NAMES = {str: "text", bool: "true or false", list: "a list", dict: "a table"}
+REQUIRED_KEYS: Mapping[str, tuple[str, ...]] = {
+    "gradio": ("title", "sdk", "sdk_version", "app_file"),
+    "static": ("title",),
+}
 PATTERNS = {
     "python_version": (r"3\.\d+(\.\d+)?", "3.x or 3.x.x, in quotation marks"),
     "base_path": (r"/.*", "a path that begins with /"),
@@ -43,7 +46,7 @@ PATTERNS = {
 def needs_large_storage(path: Path) -> bool:
     """Whether a file is too large for git, or binary. The upload stores it with Xet."""
     with path.open("rb") as file:
-        sample = file.read(SAMPLE)
+        sample = file.read(SAMPLE_BYTES)
     return path.stat().st_size > MAX_GIT_BYTES or b"\0" in sample or not _is_text(sample)
 
 
@@ -60,11 +63,11 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
 
 def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
     """Yield problems in the front matter, given all file names and the pinned version of Gradio."""
-    card = _card(readme)
+    card = _read_front_matter(readme)
     if isinstance(card, str):
         yield card
         return
-    required = REQUIRED.get(str(card.get("sdk")), REQUIRED["gradio"])
+    required = REQUIRED_KEYS.get(str(card.get("sdk")), REQUIRED_KEYS["gradio"])
     yield from (f"README.md: {key} is missing." for key in required if key not in card)
     for key, value in card.items():
         yield from (f"README.md: {key} {fault}." for fault in _value_faults(key, value))
@@ -82,14 +85,14 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
 
 def _value_faults(key: str, value: Any) -> Iterator[str]:
     text = str(value)
-    if key not in KINDS:
+    if key not in VALUE_TYPES:
         yield "is not a key of a Space's front matter"
-    elif type(value) is not KINDS[key]:
-        yield f"is {value!r}, but must be {NAMES[KINDS[key]]}"
+    elif type(value) is not VALUE_TYPES[key]:
+        yield f"is {value!r}, but must be {TYPE_NAMES[VALUE_TYPES[key]]}"
     elif key in CHOICES and value not in CHOICES[key]:
         yield f"is {value!r}, but must be one of {', '.join(CHOICES[key])}"
-    elif key == "short_description" and len(text) > MAX_DESCRIPTION:
-        yield f"has {len(text)} characters, but at most {MAX_DESCRIPTION} are allowed"
+    elif key == "short_description" and len(text) > MAX_DESCRIPTION_CHARACTERS:
+        yield f"has {len(text)} characters, but at most {MAX_DESCRIPTION_CHARACTERS} are allowed"
     elif key == "emoji" and text.isascii():
         yield f"is {value!r}, but must be an emoji"
     elif key in PATTERNS and re.fullmatch(PATTERNS[key][0], text) is None:
@@ -100,7 +103,7 @@ def _value_faults(key: str, value: Any) -> Iterator[str]:
         yield "must be a list of texts"
 
 
-def _card(readme: Path) -> dict[str, Any] | str:
+def _read_front_matter(readme: Path) -> dict[str, Any] | str:
     """Return the front matter, or an error message."""
     from huggingface_hub import metadata_load
     from yaml import YAMLError

@@ -17,20 +17,28 @@ from typing import Any
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.families.hub.download_plan import AGENT, endpoint, host
 
-TOKENS = "https://huggingface.co/settings/tokens"
-PREFIX = re.compile(r"https?://[^/]+/spaces/")
-PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
-MAX_NAME = 96  # characters; the limit of `huggingface_hub`
-AGAIN = "Run the same command again to resume"
-MARKS = {"gradio": "headlight.py", "static": "sw.js"}  # a Space with the file of its SDK was created by Headlight
-BEGINNING = {".gitattributes", "README.md"}  # initial files of a new repository
-PAID = 402  # "Payment Required": Gradio on the free CPU hardware needs a subscription
+TOKENS_URL = "https://huggingface.co/settings/tokens"
+URL_PREFIX = re.compile(r"https?://[^/]+/spaces/")
+NAME_PATTERN = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
+MAX_NAME_CHARACTERS = 96  # the limit of `huggingface_hub`
+RESUME_HINT = "Run the same command again to resume"
+MARKER_FILES = {
+    "gradio": "headlight.py",
+    "static": "sw.js",
+}  # a Space with the file of its SDK was created by Headlight
+INITIAL_FILES = {".gitattributes", "README.md"}  # initial files of a new repository
+PAYMENT_REQUIRED = 402  # HTTP status: Gradio on the free CPU hardware needs a subscription
 
 
 def read_name(text: str) -> str:
     """Parse `user/name`, or the URL of a Space."""
-    name = PREFIX.sub("", text.strip()).rstrip("/")
-    if len(name) > MAX_NAME or not re.fullmatch(f"{PART}/{PART}", name) or "--" in name or name.endswith(".git"):
+    name = URL_PREFIX.sub("", text.strip()).rstrip("/")
+    if (
+        len(name) > MAX_NAME_CHARACTERS
+        or not re.fullmatch(f"{NAME_PATTERN}/{NAME_PATTERN}", name)
+        or "--" in name
+        or name.endswith(".git")
+    ):
         raise CommandError(
             f"{repr_short(text, 60)} is not the name of a Space. Write user/name, such as ada/headlight: letters, "
             "digits and single - _ . between them."
@@ -42,9 +50,9 @@ def check_space(name: str, *, sdk: str, replace: bool = False) -> None:
     """Raise a `CommandError` if there is no token, the Hub rejects it, or the Space contains another app."""
     api = _connect()
     with hub_errors(name, api), quiet_library():
-        contents = _contents(api, name)
+        contents = _read_contents(api, name)
         if contents is not None:
-            _refuse_other_app(name, contents[1], sdk, replace=replace)
+            _reject_other_app(name, contents[1], sdk, replace=replace)
 
 
 def upload(
@@ -62,15 +70,15 @@ def upload(
 
     api = _connect()
     with hub_errors(name, api), quiet_library():
-        contents = _contents(api, name)
+        contents = _read_contents(api, name)
         if contents is None:
             log(f"Creating the Space {name}.")
             api.create_repo(
                 name, repo_type="space", space_sdk=sdk, space_hardware=hardware, private=private, exist_ok=True
             )
-            contents = _contents(api, name) or (None, set())
+            contents = _read_contents(api, name) or (None, set())
         commit, names = contents
-        _refuse_other_app(name, names, sdk, replace=replace)
+        _reject_other_app(name, names, sdk, replace=replace)
         log(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to resume.")
         deleted = sorted(names - set(files) - {".gitattributes"})
         result = api.create_commit(
@@ -90,14 +98,14 @@ def _connect() -> Any:
 
     if get_token() is None:
         raise CommandError(
-            f"There is no Hub token on this machine. Create one with write access at {TOKENS}, then run "
+            f"There is no Hub token on this machine. Create one with write access at {TOKENS_URL}, then run "
             "`hf auth login`, or set HF_TOKEN."
         )
     return HfApi(endpoint=endpoint(), user_agent=AGENT)
 
 
-def _refuse_other_app(name: str, names: set[str], sdk: str, *, replace: bool) -> None:
-    if MARKS[sdk] not in names and names - BEGINNING and not replace:
+def _reject_other_app(name: str, names: set[str], sdk: str, *, replace: bool) -> None:
+    if MARKER_FILES[sdk] not in names and names - INITIAL_FILES and not replace:
         raise CommandError(
             f"{name} contains another app, whose files would be deleted. Choose another name, or add --replace."
         )
@@ -125,7 +133,7 @@ def quiet_library() -> Iterator[None]:
         enable_progress_bars()
 
 
-def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
+def _read_contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
     """Return the commit and the files of a Space; `None` if it does not exist or the token has no access."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -150,25 +158,25 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
     except errors.HfHubHTTPError as error:
         raise CommandError(_explain_status(name, api, error)) from None
     except (httpx2.HTTPError, OSError) as error:
-        reason = f"The connection to {host()} failed: {_line(str(error) or type(error).__name__)}"
-        raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {AGAIN}.") from None
+        reason = f"The connection to {host()} failed: {_one_line(str(error) or type(error).__name__)}"
+        raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {RESUME_HINT}.") from None
     except (ValueError, RuntimeError) as error:  # from the front matter; from Xet or LFS uploads
-        raise CommandError(f"{host()} rejected the files: {_line(str(error))} {AGAIN}.") from None
+        raise CommandError(f"{host()} rejected the files: {_one_line(str(error))} {RESUME_HINT}.") from None
 
 
 def _explain_status(name: str, api: Any, error: Any) -> str:
     """Explain an HTTP error from the Hub, with a fix."""
-    status, reason = error.response.status_code, _line(error.server_message or "")
+    status, reason = error.response.status_code, _one_line(error.server_message or "")
     if status == 401:
-        return f"{host()} does not accept the token. Create a new one at {TOKENS} and run `hf auth login`."
-    if status == PAID:
+        return f"{host()} does not accept the token. Create a new one at {TOKENS_URL} and run `hf auth login`."
+    if status == PAYMENT_REQUIRED:
         return f"{reason} A free account may have two Spaces on ZeroGPU: add --hardware zero-a10g.".strip()
     if status in (403, 404):
         return _explain_forbidden(name, api, reason).replace("  ", " ")
     if status in (409, 412):
-        return f"{name} was changed meanwhile. {AGAIN}."
+        return f"{name} was changed meanwhile. {RESUME_HINT}."
     if status == 429 or status >= 500:
-        return f"{host()} is busy (status {status}). Wait a minute. {AGAIN}."
+        return f"{host()} is busy (status {status}). Wait a minute. {RESUME_HINT}."
     return f"{host()} rejected the files (status {status}): {reason}"
 
 
@@ -183,15 +191,15 @@ def _explain_forbidden(name: str, api: Any, reason: str) -> str:
         user, role = str(account["name"]), account["auth"]["accessToken"]["role"]
         owners = {user, *(organisation["name"] for organisation in account["orgs"])}
     except (HfHubHTTPError, httpx2.HTTPError, ValueError, LookupError, TypeError):
-        return f"The token may not write to {name}. {reason} Give it that right at {TOKENS}."
+        return f"The token may not write to {name}. {reason} Give it that right at {TOKENS_URL}."
     if role == "read":
-        return f"The token of {user} may only read. Create one that may write at {TOKENS}."
+        return f"The token of {user} may only read. Create one that may write at {TOKENS_URL}."
     if owner not in owners:
         return f"The token of {user} may not write to {name}. {reason} Check the spelling of {owner}, or join it."
-    return f"The token of {user} may not write to {name}. {reason} Give it that right at {TOKENS}."
+    return f"The token of {user} may not write to {name}. {reason} Give it that right at {TOKENS_URL}."
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Join a message from the Hub into one line that ends with a full stop."""
     line = " ".join(text.split())[:600]
     return line if line.endswith(".") or not line else f"{line}."

@@ -51,16 +51,16 @@ MAX_WORD_TOKENS = 40  # of a target word
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(faithfulness_function(service), computes=False)
-    calls.add(account_function(service), account_heads_function(service), account_keys_function(service))
-    calls.add(method_function(service))
-    calls.add(erasure_curve_function(service), logit_function(service))
+    calls.add(make_faithfulness_call(service), computes=False)
+    calls.add(make_account_call(service), make_account_heads_call(service), make_account_keys_call(service))
+    calls.add(make_method_call(service))
+    calls.add(make_erasure_curve_call(service), make_logit_call(service))
     config = {"methods": METHODS, "chances": RANDOM_ORDERS}
     return widget("attribution/attribution-tab", "word", config=json.dumps(config))
 
 
-def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the stored faithfulness report of a model, measured over many sentences."""
+def make_faithfulness_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `faithfulness_report`: a model's stored report, measured over many sentences."""
 
     def faithfulness_report(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -69,8 +69,11 @@ def faithfulness_function(service: Service) -> Callable[[Mapping[str, Any]], dic
     return faithfulness_report
 
 
-def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: run one method on a target word and compare its scores with those of other methods, sent as `known`."""
+def make_method_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `run_method`: the scores of one method for a target word.
+
+    It also compares them with the scores of other methods, which the browser sends as `known`.
+    """
 
     def run_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
@@ -99,8 +102,11 @@ def method_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     return run_method
 
 
-def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: hide source words in order `order`, or in random order `chance`; score the target word each time."""
+def make_erasure_curve_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `hide_words`: the score of the target word after each source word is hidden.
+
+    The words are hidden in the order `order`, or in the random order with the index `chance`.
+    """
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -117,8 +123,8 @@ def erasure_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
     return hide_words
 
 
-def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: what each token added to the lead of a target token over a rival, by default the likeliest one."""
+def make_account_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `account_word`: the contribution of each token to a target token's lead over a rival."""
 
     def account_word(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = _parse_account(service, values)
@@ -148,8 +154,8 @@ def account_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     return account_word
 
 
-def account_heads_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: what each source token added through each head of cross-attention, `heads[layer][head][token]`."""
+def make_account_heads_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `account_heads`: source token contributions by cross-attention head, `[layer][head][token]`."""
 
     def account_heads(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = _parse_account(service, values)
@@ -161,8 +167,8 @@ def account_heads_function(service: Service) -> Callable[[Mapping[str, Any]], di
     return account_heads
 
 
-def account_keys_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: what each source token added through each key of a head of cross-attention, `keys[key][token]`."""
+def make_account_keys_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `account_keys`: source token contributions by key of a cross-attention head, `[key][token]`."""
 
     def account_keys(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = _parse_account(service, values)
@@ -182,8 +188,8 @@ def _parse_account(service: Service, values: Mapping[str, Any]) -> tuple[Transla
     return translation, position, likeliest_rival(translation, position) if rival is None else rival
 
 
-def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the logit lens of a target word and its logit decomposition."""
+def make_logit_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `logit_details`: the logit lens of a translation and the logit decomposition of one token."""
 
     def logit_details(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -225,7 +231,7 @@ def logit_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def parse_word_query(service: Service, translation: Translation, values: Mapping[str, Any]) -> AttributionQuery:
-    """Parse the target word of a request, and the heads that two of the methods read."""
+    """Parse the target word of a request, and the heads for the methods `head` and `aligning`."""
     value = values.get("places")
     if not isinstance(value, list) or not 0 < len(value) <= MAX_WORD_TOKENS or len(set(map(repr, value))) < len(value):
         raise PageError("places", "wrong_field", {"name": "places"})
@@ -244,7 +250,7 @@ def parse_word_query(service: Service, translation: Translation, values: Mapping
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:
-    """The source words as displayed."""
+    """Return the source words with their labels and token positions."""
     results = []
     for word in source_words(translation):
         full = make_visible(word.text)

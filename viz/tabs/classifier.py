@@ -94,7 +94,7 @@ def parse_and_classify(
 
 
 def judgement_json(judgement: Judgement, effects: ErasureEffects) -> dict[str, Any]:
-    """A judgement as the page receives it."""
+    """Return a judgement for the page, with one row of effects per class."""
     contributions = judgement.shares
     is_small = len(judgement.tokens) <= MAX_TOKENS and judgement.attention.size <= MAX_CELLS
     return {

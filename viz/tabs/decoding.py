@@ -19,17 +19,19 @@ from headlight.viz.service.service import Service
 from headlight.viz.tabs.figure_json import figure_json, parse_style
 from headlight.viz.token_labels import candidate_label
 
+# A node was kept; finished by an end token ("ended") or by the length limit ("limit"); or dropped because enough nodes
+# of its step were better ("worse"), its end token ranked below the beam ("late_end"), or the search ended ("over").
 Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(search_function(service), probabilities_function(service))
+    calls.add(make_search_call(service), make_probabilities_call(service))
     return widget("decoding/decoding")
 
 
-def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the search tree of a request, drawn by the page."""
+def make_search_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `draw_search`: the data of a request's search tree, which the page draws."""
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
@@ -37,7 +39,7 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         nodes = translation.tree.nodes
         ends = end_ids(info.model.config, info.generation_defaults)
         texts = path_texts(nodes, lambda ids: info.target_tokenizer.decode(list(ids)), translation)
-        why = reasons(nodes, translation.request.options.beam_size, ends)
+        node_reasons = outcome_reasons(nodes, translation.request.options.beam_size, ends)
         return {
             "beam": translation.request.options.beam_size,
             "samples": translation.request.options.samples,
@@ -52,7 +54,7 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
                     *node_numbers(node),
                     reason,
                 ]
-                for node, (common, added), reason in zip(nodes, texts, why, strict=True)
+                for node, (common, added), reason in zip(nodes, texts, node_reasons, strict=True)
             ],
             "finished": (finished := finished_nodes(translation.tree, ends, translation.hypotheses)),
             "backs": reverse_scores(translation, finished),
@@ -68,8 +70,8 @@ def search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     return draw_search
 
 
-def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the figure of target token probabilities."""
+def make_probabilities_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `draw_chances`: the figure of target token probabilities."""
 
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
         style = parse_style(values)
@@ -80,30 +82,30 @@ def probabilities_function(service: Service) -> Callable[[Mapping[str, Any]], di
 
 
 def node_numbers(node: BeamNode) -> tuple[float, float, str]:
-    """Log probability, score and outcome, rounded for transfer."""
+    """Return the log probability and the score, rounded for transfer, and the outcome."""
     return round(node.log_probability, 6), round(node.score, 6), node.outcome
 
 
 def path_texts(
     nodes: Sequence[BeamNode], decode: Callable[[tuple[int, ...]], str], translation: Translation
 ) -> Iterator[tuple[int, str]]:
-    """The text up to each node as a diff to its parent: number of common characters and the appended text.
+    """Yield the text up to each node as a diff to its parent: the number of common characters and the appended text.
 
     Byte tokens decode only together, so each path is decoded as a whole; paths share most of their text.
     """
-    path_text = {-1: ""}
+    text_by_node = {-1: ""}
     for index, node in enumerate(nodes):
-        text, before = decode(translation.tree.path(index)), path_text[node.parent]
-        path_text[index] = text
+        text, parent_text = decode(translation.tree.path(index)), text_by_node[node.parent]
+        text_by_node[index] = text
         common = next(
-            (at for at, (old, new) in enumerate(zip(before, text, strict=False)) if old != new),
-            min(len(before), len(text)),
+            (place for place, (old, new) in enumerate(zip(parent_text, text, strict=False)) if old != new),
+            min(len(parent_text), len(text)),
         )
         yield common, text[common:]
 
 
 def finished_nodes(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
-    """Nodes of the finished translations, best first; truncated ones last.
+    """Return the indices of the finished nodes, best first; truncated ones last.
 
     Reranked hypotheses come first, in the order of the reranking.
     """
@@ -117,14 +119,14 @@ def finished_nodes(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[H
 
 
 def reverse_scores(translation: Translation, indices: Sequence[int]) -> list[float | None]:
-    """Reverse score of each of these nodes, if reranking ran."""
+    """Return the reverse score of each of these nodes, `None` for nodes that were not reranked."""
     scores = {hypothesis.ids: hypothesis.reverse_score for hypothesis in translation.hypotheses}
     results = [scores.get(translation.tree.path(index)) for index in indices]
     return [None if score is None else round(score, 6) for score in results]
 
 
-def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
-    """Why each node was kept, finished or dropped. Nodes of a step are ordered by probability."""
+def outcome_reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
+    """Return the reason why each node was kept, finished or dropped. Nodes of a step are ordered by probability."""
     results: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
     is_truncated = any(node.outcome == "finished" and node.id not in ends for node in nodes)  # at the length limit

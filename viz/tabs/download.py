@@ -47,7 +47,7 @@ class Downloads(OneJobPerVisitor):
         calls.add_stream(self.fetch_model)
 
     def download_info(self, values: Mapping[str, Any]) -> DownloadPlan | DownloadedBefore:
-        """Languages, licence and size of a model on the Hub, before any download."""
+        """Return the languages, licence and size of a model on the Hub, before any download."""
         name = _parse_name(values)
         card = self.service.catalogue.card(name)
         if card.downloaded:  # another visitor downloaded it since the page was opened
@@ -66,15 +66,15 @@ class Downloads(OneJobPerVisitor):
         }
 
     def list_models(self, values: Mapping[str, Any]) -> list[TranslatorEntry]:
-        """All current translators; other visitors may have downloaded some since the page was opened."""
+        """Return all current translators; other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
 
     def check_hub(self, values: Mapping[str, Any]) -> HubStatus:
-        """The Hub's name if it is unreachable, which hides its models; otherwise empty."""
+        """Return the Hub's host name if it is unreachable, so that the page hides its models; otherwise empty."""
         return {"away": self.service.catalogue.unreachable_host(refresh=values.get("again") is True)}
 
     def fetch_model(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
-        """Messages of one download: its progress, then the updated list of models."""
+        """Yield the messages of one download: its progress, then the updated list of models."""
         try:
             name, visitor = _parse_name(values), VISITOR.get()
             with (
@@ -91,13 +91,13 @@ class Downloads(OneJobPerVisitor):
             yield error_json(error.field, error.word, error.values)
 
     def _downloaded_json(self, card: ModelCard) -> Downloaded:
-        """A downloaded model and the list of all models of its kind."""
+        """Return a downloaded model and the list of all models of its kind."""
         models = translators(self.service) if card.kind == "transformer" else classifiers(self.service)
         return {"name": card.name, "kind": card.kind, "models": models}
 
     @contextmanager
     def _claim_download(self, visitor: Visitor, name: str) -> Iterator[None]:
-        """Limit an address, except localhost, to one model at a time; several of its pages may wait for it."""
+        """Limit an address, except loopback, to one model at a time. Several of its pages may wait for this model."""
         download = (visitor, name)
         with self._lock:
             same_address = [other for other in self._downloads if other[0].address == visitor.address]
@@ -118,7 +118,7 @@ class Downloads(OneJobPerVisitor):
             while (message := messages.get()) is not None:
                 yield message
         finally:
-            stop.set()  # the visitor has left
+            stop.set()  # the visitor has disconnected
 
     def _fetch(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:

@@ -32,7 +32,7 @@ def parse_style(values: Mapping[str, Any]) -> FigureStyle:
 
 
 def figure_json(name: str, style: FigureStyle, *arguments: Any, **options: Any) -> dict[str, Any]:
-    """An untitled figure as JSON."""
+    """Return a figure without its title as JSON."""
     figure = FIGURES[name](*arguments, theme=style.theme, words=figure_words(name, style.language), **options)
     header = header_height(figure.layout.title)
     margin = figure.layout.margin.t - header + TOP_MARGIN

@@ -1,6 +1,7 @@
 """Heads tab: head wall, large map, comparison, roles.
 
-A translation brings all maps and measures; the server exports files and, on request, measures head roles on a corpus.
+The answer of a translation contains all maps and measures. The calls of this tab export files, measure effects, score
+heads against hand-aligned sentences, and return stored roles and reports.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from headlight.viz.field_values import check_choice, check_head
 from headlight.viz.request_fields import parse_selection
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
-from headlight.viz.service.head_roles import roles_function
+from headlight.viz.service.head_roles import make_roles_call
 from headlight.viz.service.service import Service
-from headlight.viz.service.stored_reports import atlas_function
+from headlight.viz.service.stored_reports import make_atlas_call
 from headlight.viz.service.word_query import parse_word, rival_values
 
 MAX_LISTED_HEADS = 5  # heads of "Which heads wrote this word?"
@@ -44,14 +45,14 @@ PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get 
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(Exporter(service).export, links_function(service))
-    calls.add(effects_function(service), measured_effect_function(service), effect_maps_function(service))
-    calls.add(roles_function(service), atlas_function(service), computes=False)
+    calls.add(Exporter(service).export, make_links_call(service))
+    calls.add(make_effects_call(service), make_measured_effect_call(service), make_effect_maps_call(service))
+    calls.add(make_roles_call(service), make_atlas_call(service), computes=False)
     return widget("heads/heads-tab", "explorer")
 
 
-def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: score every head against a few hand-aligned sentence pairs."""
+def make_links_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `count_links`, which scores every head against a few hand-aligned sentence pairs."""
 
     def count_links(values: Mapping[str, Any]) -> dict[str, Any]:
         rows, is_reversed = values.get("rows"), values.get("reversed") is True
@@ -68,8 +69,11 @@ def links_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
     return count_links
 
 
-def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the predicted effect of every head on a word, or on its lead over a rival; the largest are measured."""
+def make_effects_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `strongest_effects`: the effect of every head on a word, or on its lead over a rival.
+
+    The effects are predicted; the largest are also measured.
+    """
 
     def strongest_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = parse_word(service, values)
@@ -83,8 +87,8 @@ def effects_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str
     return strongest_effects
 
 
-def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the effect of one head, measured by a run without it."""
+def make_measured_effect_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `measured_effect`: the effect of one head, measured by a run without it."""
 
     def measured_effect(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, position, rival = parse_word(service, values)
@@ -100,24 +104,26 @@ def measured_effect_function(service: Service) -> Callable[[Mapping[str, Any]], 
     return measured_effect
 
 
-def effect_maps_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the effects of all heads of a kind, cell by cell, on words or on their leads over the likeliest rivals.
+def make_effect_maps_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `map_effects`: the effects of all heads of a kind, cell by cell.
 
-    `place` names a single word, and `rival` its rival.
+    They are effects on the words of the translation, or with `lead` on their leads over the likeliest rivals. `place`
+    selects a single word, and `rival` its rival.
     """
 
     def map_effects(values: Mapping[str, Any]) -> dict[str, Any]:
         kind = check_choice("kind", values.get("kind"), choices=KINDS)
-        rival: Rival = LIKELIEST if values.get("lead") is True else None
-        position, named = None, None
+        default_rival: Rival = LIKELIEST if values.get("lead") is True else None
+        position, named_rival = None, None
         if values.get("place") is None:
             translation = service.translate(service.check(values.get("request")))
         else:
-            translation, position, named = parse_word(service, values)
+            translation, position, named_rival = parse_word(service, values)
+        rival = default_rival if named_rival is None else named_rival
         maps: Float64Array = service.run_on_translator(
-            translation.request.model, effect_maps, translation, kind, rival if named is None else named, position
+            translation.request.model, effect_maps, translation, kind, rival, position
         )
-        return {"effects": encode_array(maps), "rival": rival_values(service, translation, named)}
+        return {"effects": encode_array(maps), "rival": rival_values(service, translation, named_rival)}
 
     return map_effects
 

@@ -37,7 +37,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def cards_json(service: Service) -> list[dict[str, Any]]:
-    """All models: installed ones with the default model and translators first, then those on the Hub."""
+    """Return all models: installed ones with the default model and translators first, then those on the Hub."""
 
     def rank(card: ModelCard) -> tuple[bool, bool, bool, str]:
         return not card.downloaded, card.kind != "transformer", not card.default, card.name
@@ -49,7 +49,7 @@ def cards_json(service: Service) -> list[dict[str, Any]]:
 def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
     folder = service.catalogue.folder(card) if card.downloaded else None
     text = card_text(folder) if folder else ""
-    introduction, *rest = sections(text)
+    introduction, *other_sections = sections(text)
     summary: list[Block] = [block for block in introduction.blocks if block["tag"] == "p"][:1]
     return {
         "name": card.name,
@@ -64,27 +64,32 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "licence": find_licence(introduction.source) or front_matter_licence(text),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
-        "scores": next((scores for section in rest if (scores := find_test_scores(section.blocks))), None),
-        "failure": next((find_failure(section.blocks) for section in rest if section.title == LIMITATIONS_TITLE), None),
+        "scores": next((scores for section in other_sections if (scores := find_test_scores(section.blocks))), None),
+        "failure": next(
+            (find_failure(section.blocks) for section in other_sections if section.title == LIMITATIONS_TITLE), None
+        ),
         "reliability": _reliability(folder) if folder else None,
         "sections": [
             {"title": section.title, "blocks": section.blocks, "curve": training_curve(section.blocks)}
-            for section in rest
+            for section in other_sections
         ],
     }
 
 
 def _reliability(folder: Path) -> dict[str, Any] | None:
-    """Measured calibration: answers by predicted probability, and the share of unflagged answers that are right.
+    """Return the measured calibration: answers by predicted probability, and the share of unflagged correct answers.
 
-    The folder may be third-party, so invalid values are left out of the card.
+    The folder may be third-party, so a report with invalid values is omitted and logged.
     """
     try:
         report = reliability_report(folder)
         if report is None:
             return None
         scores = report.get("with_back") or report["alone"]
-        curve = [[int(count), _share(predicted), _share(right)] for count, predicted, right in scores["calibration"]]
+        curve = [
+            [int(count), _check_share(predicted), _check_share(right)]
+            for count, predicted, right in scores["calibration"]
+        ]
         if not curve:
             return None
         unflagged = report.get("plain") or {}
@@ -93,7 +98,7 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
         )  # 0 until new answers have been reviewed
         return {
             "answers": int(scores["answers"]),
-            "area": _share(scores["area"]),
+            "area": _check_share(scores["area"]),
             "curve": curve,  # rows of [answers, predicted probability, share right]
             "plain": {"right": int(unflagged["right"]), "read": reviewed} if reviewed else None,
         }
@@ -102,7 +107,7 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _share(value: Any) -> float:
+def _check_share(value: Any) -> float:
     if not 0 <= value <= 1:
         raise ValueError(f"{value} is not between 0 and 1")
     return float(value)

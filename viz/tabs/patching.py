@@ -18,14 +18,17 @@ from headlight.viz.service.service import Service
 MAX_PATCHES = 100_000  # more than any sentence within the limits has
 
 
-def patching_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the shares of the next patches of a request's sentence into the sentence `other`."""
+def make_patching_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `patch_pair`, which patches the request's activations into the run on the sentence `other`.
+
+    It returns the shares for the next batch of patches.
+    """
 
     def patch_pair(values: Mapping[str, Any]) -> dict[str, Any]:
         first = check_int("first", values.get("first", 0), low=0, high=MAX_PATCHES)
-        plain: dict[str, Any] = {"interventions": None, "prefix": None, "target": None}
-        request = own_choice(service.check(values.get("request"), **plain))
-        other = own_choice(service.check(values.get("request"), **plain, text=values.get("other")))
+        overrides: dict[str, Any] = {"interventions": None, "prefix": None, "target": None}
+        request = own_choice(service.check(values.get("request"), **overrides))
+        other = own_choice(service.check(values.get("request"), **overrides, text=values.get("other")))
         translation, other_translation = service.translate(request), service.translate(other)
         count = batch_size(service.model_info(request.model).model.config, other_translation)
         result: PatchedShares = service.run_on_translator(

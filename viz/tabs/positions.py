@@ -35,11 +35,11 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
 
 
 def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
-    """An encoding with its figure, at the size of a model; by default the model's own encoding."""
+    """Return an encoding with its figure, at the size of a model; by default the model's own encoding."""
     names = tuple(card.name for card in service.models() if card.kind == "transformer")
     name = check_choice("model", values.get("model"), choices=names)
     style = parse_style(values)
-    length = _length(values.get("length"))
+    length = _check_length(values.get("length"))
     config = service.model_info(name).model.config
     own = config.positions
     value = values.get("encoding")
@@ -88,7 +88,7 @@ def _figure_words(language: str, form: str) -> dict[str, str]:
     return texts
 
 
-def _length(value: Any) -> int:
+def _check_length(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not MIN_LENGTH <= value <= MAX_LENGTH:
         raise PageError(
             "length", "not_whole", {"name": "length", "low": MIN_LENGTH, "high": MAX_LENGTH, "given": repr_short(value)}

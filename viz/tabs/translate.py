@@ -38,11 +38,11 @@ from headlight.viz.service.payload import (
 )
 from headlight.viz.service.request_queue import fingerprint
 from headlight.viz.service.service import MEGABYTE, CachedResult, Service
-from headlight.viz.service.word_query import rival_function
+from headlight.viz.service.word_query import make_rival_call
 from headlight.viz.settings import ANY_MODEL
 
-MESSAGE_INTERVAL = 0.06  # seconds between progress messages
-LIVE_TIMEOUT = 1.0  # seconds until a live request reports that the server is busy
+MESSAGE_INTERVAL_SECONDS = 0.06  # seconds between progress messages
+LIVE_TIMEOUT_SECONDS = 1.0  # seconds until a live request reports that the server is busy
 # Options of live answers during typing: one pass over the current sentence.
 LIVE_OPTIONS: Mapping[str, Any] = {
     "beam_size": 1,
@@ -71,15 +71,15 @@ class TranslateWidget(OneJobPerVisitor):
         self.threads = calls.threads
         calls.add_stream(self.stream_messages)
         calls.add(self.read_back, background=True)
-        calls.add(self.scan, rival_function(self.service))
-        component = widget("translate/translate", value=load_first_answer(self.service), config=self._config())
+        calls.add(self.scan, make_rival_call(self.service))
+        component = widget("translate/translate", value=load_first_answer(self.service), config=self._config_json())
         calls.add(self.fetch_deferred, computes=False)
         if self.service.backend.uses_gradio_queue:
             self._add_events(component)
         return component
 
     def _add_events(self, component: gr.HTML) -> None:
-        """Requests through Gradio's queue, which assigns GPUs to visitors."""
+        """Route requests through Gradio's queue, which assigns GPUs to visitors."""
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The request queue schedules jobs. Without "multiple", a browser holds a request back while the last one runs.
         component.submit(
@@ -88,7 +88,7 @@ class TranslateWidget(OneJobPerVisitor):
         component.stop(self.stop, None, None, queue=False, **quiet)
 
     def config(self) -> dict[str, Any]:
-        """Initial data for the browser: models, examples, limits and the default request."""
+        """Return the initial data for the browser: models, examples, limits and the default request."""
         settings = self.service.settings
         models = translators(self.service)
         names = {model["name"] for model in models}
@@ -102,13 +102,13 @@ class TranslateWidget(OneJobPerVisitor):
             "through_queue": self.service.backend.uses_gradio_queue,
         }
 
-    def _config(self) -> str:
+    def _config_json(self) -> str:
         return json.dumps(self.config(), ensure_ascii=False)
 
     # ------------------------------------------------------------ events
 
     def read_back(self, values: Mapping[str, Any]) -> ReadBack:
-        """Reliability of an answer from its back-translation, requested after the answer."""
+        """Return the reliability of an answer with its back-translation. The browser calls it after the answer."""
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
@@ -117,14 +117,14 @@ class TranslateWidget(OneJobPerVisitor):
         return self.deferred_answers.get(values.get("name"))
 
     def stream_messages(self, values: Mapping[str, Any], stop: Event) -> Generator[Step]:
-        """Messages of one request, until `stop` is set. `turn` is its number, which its messages repeat."""
-        turn = values.get("turn")
+        """Yield the messages of one request until `stop` is set. They repeat its number, which is sent as `turn`."""
+        request_number = values.get("turn")
         with closing(self._messages_for_visitor(values, VISITOR.get().session, stop)) as steps:
             for step in steps:
-                yield _add_request_number(step, turn)
+                yield _add_request_number(step, request_number)
 
     async def stream_through_gradio(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
-        """`stream_messages` through Gradio's queue; the final skip keeps Gradio from repeating the last message."""
+        """Stream messages through Gradio's queue. The final skip keeps Gradio from repeating the last message."""
         payload, session, stop = getattr(event, "request", None), request.session_hash or "", Event()
         async with aclosing(
             stream_messages(self._deferred_messages(payload, session, stop), stop, self.threads)
@@ -134,25 +134,25 @@ class TranslateWidget(OneJobPerVisitor):
         yield gr.skip()
 
     def _deferred_messages(self, payload: object, session: str, stop: Event) -> Generator[Step]:
-        """Messages for Gradio's queue. Large ones are left out and fetched by name."""
+        """Yield messages for Gradio's queue. A large answer is stored, and its message contains its name."""
         try:
             values = json_object(payload)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
-        turn = values.get("turn")
+        request_number = values.get("turn")
         with closing(self._messages_for_visitor(values, session, stop)) as steps:
             for step in steps:
                 if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
                     step = deferred_json(self.deferred_answers.store(step))
-                yield _add_request_number(step, turn)
+                yield _add_request_number(step, request_number)
 
     def _messages_for_visitor(self, request: Mapping[str, Any], session: str, stop: Event) -> Generator[Step]:
-        """Messages of a request, until the visitor sends another one."""
+        """Yield the messages of a request until the visitor sends another one."""
         values = dict(request)
-        turn = values.pop("turn", None)
+        request_number = values.pop("turn", None)
         messages = self._live_translation if values.pop("live", None) is True else self._wait_in_queue
-        with self._replace_job(session, turn, stop), closing(messages(values, stop)) as result:
+        with self._replace_job(session, request_number, stop), closing(messages(values, stop)) as result:
             if stop.is_set():  # a newer request started first
                 return
             for step in result:
@@ -161,23 +161,23 @@ class TranslateWidget(OneJobPerVisitor):
                 yield step if isinstance(step, Wait) else self._limit_size(step)
 
     def _limit_size(self, message: str) -> str:
-        """The message, or an error if it exceeds the size limit."""
+        """Return the message, or an error if it exceeds the size limit."""
         limit = self.service.settings.max_answer_mb
         if len(message) <= limit * MEGABYTE:
             return message
         return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": limit})
 
     def scan(self, values: Mapping[str, Any]) -> Findings:
-        """Call: the strongest findings about a translation, in every language of the page."""
+        """Return the strongest findings about a translation, in every language of the page."""
         translation = self.service.translate(self.service.check(values.get("request")))
         findings: list[Finding] = self.service.run_on_translator(translation.request.model, scan, translation)
         return {"findings": [_finding_values(finding) for finding in findings]}
 
     def _wait_in_queue(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
-        """Queue positions until the request is granted, then its messages, or the answer of an identical request."""
+        """Yield queue positions until a slot is granted, then the messages, or the answer of an equal request."""
         size, digest = len(json.dumps(values)), fingerprint(values)
         try:
-            ticket = self.service.line.enqueue(VISITOR.get(), kind="translate", size=size, same=digest)
+            ticket = self.service.request_queue.enqueue(VISITOR.get(), kind="translate", size=size, request_key=digest)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
@@ -193,17 +193,17 @@ class TranslateWidget(OneJobPerVisitor):
                     yield from result
 
     def _live_translation(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
-        """Live translation: lowest priority, no progress messages, greedy unless `full`."""
+        """Translate with low priority, without progress messages. The search is greedy unless `full` is set."""
         if stop.is_set():  # a newer request started first and has the ticket
             return
         try:
-            ticket = self.service.line.enqueue_live(VISITOR.get())
+            ticket = self.service.request_queue.enqueue_live(VISITOR.get())
         except PageError:
             yield busy_json()
             return
         with ticket:
             if not ticket.granted:
-                yield Wait(ticket, LIVE_TIMEOUT)
+                yield Wait(ticket, LIVE_TIMEOUT_SECONDS)
             if stop.is_set() or ticket.cancelled or HAS_LEFT.get()():
                 return
             if not ticket.granted:
@@ -219,7 +219,7 @@ class TranslateWidget(OneJobPerVisitor):
                 for progress in steps:
                     if progress.translation is not None:
                         yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
-                    elif not self.service.line.is_idle():
+                    elif not self.service.request_queue.is_idle():
                         yield busy_json()
                         return
         except PageError as error:
@@ -238,7 +238,7 @@ class TranslateWidget(OneJobPerVisitor):
                 if progress.translation is not None:
                     on_answer(progress.translation)
                     yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
-                elif time.monotonic() - last_message >= MESSAGE_INTERVAL:
+                elif time.monotonic() - last_message >= MESSAGE_INTERVAL_SECONDS:
                     last_message = time.monotonic()
                     yield partial_json(progress.text, progress.tokens)
         except PageError as error:
@@ -254,11 +254,11 @@ def _finding_values(finding: Finding) -> FindingValues:
     return {"sentences": sentences, "kind": kind, "layer": layer, "head": head, "row": row, "column": column}
 
 
-def _add_request_number(step: Step, turn: Any) -> Step:
+def _add_request_number(step: Step, request_number: Any) -> Step:
     """Add the request number to a message, including queue position messages."""
     if isinstance(step, str):
-        return with_request_number(step, turn)
+        return with_request_number(step, request_number)
     formatter = step.format_position
     if formatter is None:
         return step
-    return step._replace(format_position=lambda position: with_request_number(formatter(position), turn))
+    return step._replace(format_position=lambda position: with_request_number(formatter(position), request_number))

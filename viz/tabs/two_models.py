@@ -29,24 +29,24 @@ from headlight.viz.token_labels import make_visible, truncate
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     config = {"models": model_menu(service), "beam": service.settings.max_beam}
-    calls.add(second_answer_function(service))
+    calls.add(make_second_answer_call(service))
     return widget("compare/two-models", "beside", config=json.dumps(config, ensure_ascii=False))
 
 
 def model_menu(service: Service) -> list[TranslatorEntry]:
-    """The installed translators; the translate widget downloads the others."""
+    """Return the installed translators; the translate widget downloads the others."""
     return [model for model in translators(service) if model["downloaded"]]
 
 
-def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the second translation and its token matching with the first."""
+def make_second_answer_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `second_translation`: the second translation and its token matching with the first."""
 
     def second_translation(values: Mapping[str, Any]) -> dict[str, Any]:
         back = values.get("back") is True
         request = service.check(values.get("request"))
         other = service.check(values.get("other"), model_defaults=True)
         unranked = None
-        names = {each_request.model or service.default for each_request in (request, other)}
+        names = {checked.model or service.default for checked in (request, other)}
         if len(names) == 1 and not back and other.target is None:
             first, unranked = own_translation(service, request)
             other = own_choice(other)
@@ -63,7 +63,7 @@ def second_answer_function(service: Service) -> Callable[[Mapping[str, Any]], di
             "own": unranked,
             "source": matching_json(sources),
             "target": matching_json(targets),
-            "models": model_menu(service),  # one may have been downloaded since the page was opened
+            "models": model_menu(service),  # other visitors may have downloaded some since the page was opened
         }
 
     return second_translation
@@ -83,11 +83,11 @@ def match_languages(
 
 
 def matching_json(matching: TokenMatching) -> dict[str, Any]:
-    """Matched units with their positions on both sides."""
+    """Return the matched units with their positions in both texts."""
     return {"same": matching.same_text, "units": [unit_json(unit) for unit in matching.units]}
 
 
 def unit_json(unit: MatchedUnit) -> dict[str, Any]:
-    """A matched unit with its label."""
+    """Return a matched unit with its label."""
     full = make_visible(unit.text)
     return {"label": truncate(full), "full": full, "special": unit.special, "first": unit.first, "second": unit.second}

@@ -31,7 +31,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import translation_dict
 from headlight.viz.service.own_choice import own_translation, target_ids
 from headlight.viz.service.service import Service
-from headlight.viz.tabs.patching import patching_function
+from headlight.viz.tabs.patching import make_patching_call
 
 BATCH_SIZE = 4  # ablated translations per call; long calls delay other visitors
 MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
@@ -40,25 +40,25 @@ MIN_PROBABILITY = 1e-45  # lower bound, so that the logarithm is finite
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(
-        prediction_function(service),
-        changed_answer_function(service),
-        importance_function(service),
-        interactions_function(service),
-        pruning_curve_function(service),
-        pruning_search_function(service),
-        patching_function(service),
+        make_prediction_call(service),
+        make_changed_answer_call(service),
+        make_importance_call(service),
+        make_interactions_call(service),
+        make_pruning_curve_call(service),
+        make_pruning_search_call(service),
+        make_patching_call(service),
     )
     return widget("whatif/whatif")
 
 
-def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: translate a request again with its `interventions`."""
+def make_changed_answer_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `changed_translation`, which translates a request again with its `interventions`."""
 
     def changed_translation(values: Mapping[str, Any]) -> dict[str, Any]:
-        plain = service.check(values.get("request"), interventions=None)
-        changed = service.check(values.get("request"), interventions=values.get("interventions"))
-        request = own_choice(changed)
-        before, unranked = own_translation(service, plain)
+        plain_request = service.check(values.get("request"), interventions=None)
+        changed_request = service.check(values.get("request"), interventions=values.get("interventions"))
+        request = own_choice(changed_request)
+        before, unranked = own_translation(service, plain_request)
         after = service.translate(request)
         # The changed model scores the original words, so that both maps have the same rows.
         forced = service.translate(replace(request, target=target_ids(before), prefix=None))
@@ -75,11 +75,11 @@ def changed_answer_function(service: Service) -> Callable[[Mapping[str, Any]], d
     return changed_translation
 
 
-def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the loss of log probability without each kind, layer and head, one batch per call.
+def make_importance_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `measure_importance`: the loss of log probability without each kind, layer and head.
 
-    The browser calls again with `next` as `first`. Each call waits in the queue, so that other visitors are served
-    in between.
+    A call measures one batch, and the browser calls again with `next` as `first`. Each call waits in the queue, so that
+    other visitors are served in between.
     """
 
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def importance_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
     return measure_importance
 
 
-def prediction_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the predicted loss of every head, from one backward pass."""
+def make_prediction_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `predict_losses`: the predicted loss of every head, from one backward pass."""
 
     def predict_losses(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
@@ -102,10 +102,10 @@ def prediction_function(service: Service) -> Callable[[Mapping[str, Any]], dict[
     return predict_losses
 
 
-def interactions_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the loss without a given head and each other head together, one batch per call.
+def make_interactions_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `measure_interactions`: the loss without a given head and each other head together.
 
-    The browser subtracts both single losses; the remainder is the interaction.
+    A call measures one batch. The browser subtracts both single losses; the remainder is the interaction.
     """
 
     def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def measure_next_batch(
     parts: Sequence[AttentionPart],
     also_ablated: tuple[AttentionPart, ...] = (),
 ) -> dict[str, Any]:
-    """Losses for one batch of parts from index `first`, each without `also_ablated` too, and the next index."""
+    """Measure the loss without each part of a batch from index `first`; `also_ablated` are ablated in every run."""
     first = check_int("first", values.get("first", 0), low=0, high=len(parts) - 1)
     name = answer.request.model
     batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
@@ -151,8 +151,8 @@ def parse_part(values: Any, heads: Sequence[AttentionPart]) -> AttentionPart:
     return next(part for part in heads_of_kind if (part.layer, part.head) == (layer, head))
 
 
-def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the stored pruning curve of a model."""
+def make_pruning_curve_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `pruning_curve`: the stored pruning curve of a model."""
 
     def pruning_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
@@ -169,8 +169,8 @@ def pruning_curve_function(service: Service) -> Callable[[Mapping[str, Any]], di
     return pruning_curve
 
 
-def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: find which of the next few heads, pruned in order, changes the translation."""
+def make_pruning_search_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `find_change`: which of the next few heads, pruned in order, changes the translation."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request"), interventions=None))
@@ -192,7 +192,7 @@ def pruning_search_function(service: Service) -> Callable[[Mapping[str, Any]], d
 
 
 def compare_words(before: Translation, forced: Translation, after: Translation) -> list[dict[str, Any]]:
-    """Diff of original and changed words, with the original's log probabilities under both models."""
+    """Return the diff of original and changed words, with the original's log probabilities under both models."""
     first = written_words(before.target_tokens, before.text)
     second = written_words(after.target_tokens, after.text)
     values = []
@@ -209,6 +209,6 @@ def compare_words(before: Translation, forced: Translation, after: Translation) 
 
 
 def word_log_probability(translation: Translation, word: WrittenWord) -> float:
-    """The log probability of a word: the sum over its tokens."""
+    """Return the log probability of a word: the sum over its tokens."""
     probabilities = [translation.target_tokens[position].probability or 0.0 for position in word.positions]
     return round(sum(math.log(max(probability, MIN_PROBABILITY)) for probability in probabilities), 6)

@@ -42,7 +42,7 @@ PATH_BY_KIND: dict[Kind, str] = {  # module path by kind of attention
     "cross": "decoder.layers.{layer}.cross_attention",
 }
 MAX_LINES = 40  # keys with a separate line; the weakest share one line unless all are requested
-MAX_SCORE = 12.0  # beyond it, exp(score) has too many digits to read
+MAX_SCORE = 12.0  # exp(score) of a larger score has too many digits to read
 MAX_MEASURED_PARTS = 3  # largest parts of a score, each left out in a separate run
 MAX_READS = 5  # tokens listed for a part of a head
 PROMOTED_COUNT = 4  # number of tokens that a head promotes most
@@ -73,51 +73,60 @@ class RowSelection:
 
 def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
-    calls.add(row_function(service), stream_function(service), score_function(service), measure_function(service))
+    calls.add(make_row_call(service), make_stream_call(service), make_score_call(service), make_measure_call(service))
     return widget("why/why")
 
 
-def row_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: explain the weights of one row."""
+def make_row_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `explain_row`: the computation of one row's weights."""
 
     def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        at = parse_row_selection(values, translation, service.settings)
-        result = compute_head(service, translation, at.kind, at.layer, at.head)
+        selection = parse_row_selection(values, translation, service.settings)
+        result = compute_head(service, translation, selection.kind, selection.layer, selection.head)
         keys = visible_keys(
-            result.map.weights[at.row], at.column, all_keys=check_bool("every", values.get("every", False))
+            result.map.weights[selection.row],
+            selection.column,
+            all_keys=check_bool("every", values.get("every", False)),
         )
-        sums = (result.queries[at.row].astype(np.float64) * result.keys).sum(axis=-1)
+        sums = (result.queries[selection.row].astype(np.float64) * result.keys).sum(axis=-1)
         return {
             "own": keys,
-            "query": encode_array(result.queries[at.row]),
+            "query": encode_array(result.queries[selection.row]),
             "keys": encode_array(result.keys[keys]),
             "divisor": round(result.divisor, 6) if result.divisor > 1 else None,
             "sums": _round(sums),
-            **softmax_steps(result, at.row),
+            **softmax_steps(result, selection.row),
         }
 
     return explain_row
 
 
-def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: each key's contribution to the residual stream and to the word's logit."""
+def make_stream_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `explain_stream`: each key's contribution to the residual stream and to the word's logit."""
 
     def explain_stream(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        at = parse_row_selection(values, translation, service.settings)
-        weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
-        keys = visible_keys(weights, at.column, all_keys=check_bool("every", values.get("every", False)))
-        rest = np.setdiff1d(np.arange(len(weights)), keys)
+        selection = parse_row_selection(values, translation, service.settings)
+        weights = translation.attention_map(selection.kind, selection.layer, selection.head).weights[selection.row]
+        keys = visible_keys(weights, selection.column, all_keys=check_bool("every", values.get("every", False)))
+        other_keys = np.setdiff1d(np.arange(len(weights)), keys)
         name = translation.request.model
         result: RowContributions
         result = service.run_on_translator(
-            name, row_contributions, translation, at.kind, at.layer, at.head, at.row, PROMOTED_COUNT
+            name,
+            row_contributions,
+            translation,
+            selection.kind,
+            selection.layer,
+            selection.head,
+            selection.row,
+            PROMOTED_COUNT,
         )
         answer: dict[str, Any] = {
             "own": keys,
             "written": encode_array(result.outputs[keys]),
-            "rest": encode_array(result.outputs[rest].sum(axis=0)) if rest.size else None,
+            "rest": encode_array(result.outputs[other_keys].sum(axis=0)) if other_keys.size else None,
             "total": encode_array(result.outputs.sum(axis=0)),
             "moved": None,
         }
@@ -135,8 +144,8 @@ def stream_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     return explain_stream
 
 
-def score_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: what the score of a cell consists of, on the side of its key or of its query."""
+def make_score_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `explain_score`: the parts of a cell's score, on the side of its key or of its query."""
 
     def explain_score(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, cell, side = parse_cell(service, values)
@@ -146,18 +155,22 @@ def score_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
     return explain_score
 
 
-def measure_function(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Call: the weight of a cell, and the weight without each of the largest parts of its score, one run per part."""
+def make_measure_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return the call `measure_score`: a cell's weight, and the weight without each of the largest parts of its score.
+
+    Each part takes one run of the model.
+    """
 
     def measure_score(values: Mapping[str, Any]) -> dict[str, Any]:
         translation, cell, side = parse_cell(service, values)
         parts = [part for part in decompose_score(service, translation, cell, side).parts if part.writer != "biases"]
-        first = parts[:MAX_MEASURED_PARTS]
-        weight, *without = service.run_on_translator(
-            translation.request.model, weight_without, translation, cell, side, first
+        largest_parts = parts[:MAX_MEASURED_PARTS]
+        weight, *other_weights = service.run_on_translator(
+            translation.request.model, weight_without, translation, cell, side, largest_parts
         )
         entries = [
-            part_values(part) | {"without": round(reduced, 6)} for part, reduced in zip(first, without, strict=True)
+            part_values(part) | {"without": round(other_weight, 6)}
+            for part, other_weight in zip(largest_parts, other_weights, strict=True)
         ]
         return {"weight": round(weight, 6), "parts": entries}
 
@@ -171,7 +184,7 @@ def decompose_score(service: Service, translation: Translation, cell: Cell, side
 
 
 def part_values(part: ScorePart) -> dict[str, Any]:
-    """A part for the browser, with the tokens that a head read most for it: `[index, value]`."""
+    """Return a part for the browser, with the tokens that contribute most to it through its head: `[index, value]`."""
     order = sorted(range(len(part.reads)), key=lambda index: -abs(part.reads[index]))[:MAX_READS]
     return {
         "writer": part.writer,
@@ -186,13 +199,15 @@ def part_values(part: ScorePart) -> dict[str, Any]:
 def parse_cell(service: Service, values: Mapping[str, Any]) -> tuple[Translation, Cell, Side]:
     """Validate the requested cell, which must not be masked."""
     translation = service.translate(service.check(values.get("request")))
-    at = parse_row_selection(values, translation, service.settings)
-    if at.column is None:
+    selection = parse_row_selection(values, translation, service.settings)
+    if selection.column is None:
         raise PageError("column", "wrong_field", {"name": "column"})
-    if not translation.attention_map(at.kind, at.layer, at.head).allowed[at.row, at.column]:
+    if not translation.attention_map(selection.kind, selection.layer, selection.head).allowed[
+        selection.row, selection.column
+    ]:
         raise PageError("column", "masked_cell")
     side: Side = "query" if check_choice("side", values.get("side"), choices=SIDES) == "query" else "key"
-    return translation, Cell(at.kind, at.layer, at.head, at.row, at.column), side
+    return translation, Cell(selection.kind, selection.layer, selection.head, selection.row, selection.column), side
 
 
 def parse_row_selection(values: Mapping[str, Any], translation: Translation, settings: Settings) -> RowSelection:
@@ -201,8 +216,8 @@ def parse_row_selection(values: Mapping[str, Any], translation: Translation, set
     selection = parse_selection(fields, settings)
     layers, heads, rows, columns = translation.attention.of(selection.kind).shape
     counts = {"layer": layers, "head": heads, "row": rows}
-    layer, head, row = (_within(name, getattr(selection, name), count) for name, count in counts.items())
-    column = None if selection.column is None else _within("column", selection.column, columns)
+    layer, head, row = (_check_index(name, getattr(selection, name), count) for name, count in counts.items())
+    column = None if selection.column is None else _check_index("column", selection.column, columns)
     return RowSelection(selection.kind, layer, head, row, column)
 
 
@@ -226,15 +241,15 @@ def compute_head(service: Service, translation: Translation, kind: Kind, layer: 
     )
 
 
-def score_bias(added: FloatArray, layer: int, head: int) -> FloatArray | None:
-    """The position bias on one head's scores, `[queries, keys]`; `None` if the encoding is a position table."""
-    if added.ndim == 4:  # one bias per layer
-        added = added[layer]
-    return added[head] if added.ndim == 3 else None
+def score_bias(position_values: FloatArray, layer: int, head: int) -> FloatArray | None:
+    """Return the position bias on one head's scores, `[queries, keys]`; `None` if the encoding is a position table."""
+    if position_values.ndim == 4:  # one bias per layer
+        position_values = position_values[layer]
+    return position_values[head] if position_values.ndim == 3 else None
 
 
 def visible_keys(weights: FloatArray, selected: int | None, *, all_keys: bool) -> list[int]:
-    """Keys with a separate line, in order: the selected key and those with the largest weights."""
+    """Return the keys with a separate line, in order: the selected key and those with the largest weights."""
     if all_keys or len(weights) <= MAX_LINES:
         return list(range(len(weights)))
     ranked = [int(index) for index in np.argsort(-weights, kind="stable") if index != selected]
@@ -242,7 +257,7 @@ def visible_keys(weights: FloatArray, selected: int | None, *, all_keys: bool) -
 
 
 def softmax_steps(computation: HeadComputation, row: int) -> dict[str, Any]:
-    """The softmax of a row, step by step: exp(score), divided by the sum.
+    """Return the softmax of a row, step by step: exp(score), divided by the sum.
 
     If the powers would have too many or too few digits to read, the largest score (`shift`) is subtracted first, which
     leaves the weights unchanged.
@@ -267,7 +282,7 @@ def _round(numbers: Any) -> list[float]:
     return [round(float(number), 6) for number in numbers]
 
 
-def _within(name: str, value: Any, count: int) -> int:
+def _check_index(name: str, value: Any, count: int) -> int:
     if not isinstance(value, int) or value >= count:
         raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": repr_short(value)})
     return value

@@ -38,7 +38,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         during.append(time_answer(service, request))
         if run.is_over:
             raise RuntimeError("The training run ended before the answer arrived.")
-        runs.on_visitor_left(TRAINING_VISITOR)
+        runs.stop_all(TRAINING_VISITOR)
         runs.wait_for(lambda run=run: run.is_over, STOP_TIMEOUT)  # type: ignore[misc]
     full_runs = []
     for number in range(min(repetitions, 5)):

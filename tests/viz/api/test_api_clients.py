@@ -60,7 +60,7 @@ def test_many_concurrent_jobs_are_answered(client: Client) -> None:
 def test_excess_jobs_are_rejected_and_others_answered(
     client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.line, "max_waiting", 8)
+    monkeypatch.setattr(service.request_queue, "max_waiting", 8)
     jobs = [client.submit(sentence(number) + " und", api_name="/translate") for number in range(MANY)]
     outcomes = count_outcomes(jobs)
     assert outcomes.total() == MANY

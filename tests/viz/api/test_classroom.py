@@ -107,7 +107,7 @@ def test_identical_requests_of_a_class_are_computed_once(site: Site, computed: l
 
 
 def test_queued_visitors_hold_no_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = site.page._queue.line
+    line = site.page._queue.request_queue
     monkeypatch.setattr(line, "slots", 1)
     running = line.enqueue(Visitor(OTHER))
 

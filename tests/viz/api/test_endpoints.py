@@ -222,17 +222,17 @@ def test_direct_call_returns_the_result_after_the_queue(server: Server, service:
         (result,) = values["data"]
         expected = server.call(name, *data).values
         assert {**result, "cached": None} == {**expected, "cached": None}
-    service.line.closed = True
+    service.request_queue.closed = True
     try:
         reply = server.client.post("run/translate", json={"data": ["ein bier"]})
         assert (reply.status_code, reply.json()["word"]) == (503, "leaving")
     finally:
-        service.line.closed = False
+        service.request_queue.closed = False
 
 
 def test_translation_is_streamed_while_it_is_written(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """By HTTP and by `gradio_client`: partial texts grow to the result, which comes last and alone to `predict`."""
-    monkeypatch.setattr(endpoints, "PARTIAL_INTERVAL", 0.0)
+    monkeypatch.setattr(endpoints, "PARTIAL_INTERVAL_SECONDS", 0.0)
     sentences = ["ich mochte ein cola", "der mann mochte ein bier"]
     event = server.client.post("call/translate", json={"data": [sentences[0]]}).json()["event_id"]
     lines = server.client.get(f"call/translate/{event}").text.splitlines()

@@ -216,8 +216,8 @@ def test_stream_with_two_session_hashes_checks_the_used_one(site: Site) -> None:
 
 
 def test_slow_request_body_times_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert middleware.REQUEST_TIMEOUT <= 60  # a slow body holds a connection
-    monkeypatch.setattr(middleware, "REQUEST_TIMEOUT", 0.2)
+    assert middleware.REQUEST_TIMEOUT_SECONDS <= 60  # a slow body holds a connection
+    monkeypatch.setattr(middleware, "REQUEST_TIMEOUT_SECONDS", 0.2)
 
     with closing(HTTPConnection(site.http.base_url.host, site.http.base_url.port, timeout=60)) as visitor:
         visitor.request("POST", "/gradio_api/call/translate", b'{"data":', JSON | {"content-length": "14"})
@@ -375,7 +375,7 @@ def test_queued_translation_streams_queue_position(site: Site, monkeypatch: pyte
 
 
 def test_leaving_the_queue_frees_its_slot(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    paused, line = PausedModel(monkeypatch), site.page._queue.line
+    paused, line = PausedModel(monkeypatch), site.page._queue.request_queue
 
     def leave(message: Any) -> None:
         assert (message["what"], theirs()) == ("waiting", 2)
@@ -418,7 +418,7 @@ def test_too_large_file_is_not_sent(site: Site) -> None:
 
 def test_jobs_without_listener_are_not_started(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     paused = PausedModel(monkeypatch)
-    monkeypatch.setattr(site.page._queue.line, "max_waiting", 1000)
+    monkeypatch.setattr(site.page._queue.request_queue, "max_waiting", 1000)
     events = [site.call(f"ein {'cola ' * (1 + number % 7)}", CROWD) for number in range(20)]
     assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
     assert paused.most == 1
@@ -489,7 +489,7 @@ def test_jobs_beyond_capacity_are_rejected_immediately(site: Site, monkeypatch: 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
         paused.until(1)
-        monkeypatch.setattr(site.page._queue.line, "max_wait_s", 0.0)
+        monkeypatch.setattr(site.page._queue.request_queue, "max_wait_s", 0.0)
         *details, retry = refused(OTHER)
         assert (details, int(retry) > 0) == ([503, "line_full"], True)
         paused.go.set()
@@ -526,7 +526,7 @@ def test_job_during_stream_close_gets_id_after_disconnect(
     site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
     # A browser with its old stream would not open one for this job and would wait forever.
-    monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 600.0)
+    monkeypatch.setattr(streams, "CLOSE_TIMEOUT_SECONDS", 600.0)
     if not over:
         site.join({}, session="again")
     with ThreadPoolExecutor(1) as pool:
@@ -543,7 +543,7 @@ def test_job_during_stream_close_gets_id_after_disconnect(
 
 
 def test_client_that_never_disconnects_delays_only_itself(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "CLOSE_TIMEOUT", 0.2)
+    monkeypatch.setattr(streams, "CLOSE_TIMEOUT_SECONDS", 0.2)
     assert site.http.get("/gradio_api/queue/data", params={"session_hash": "holding"}).text.endswith("\n\n")
     assert site.join({}, session="holding").status_code == 200
     assert "process_completed" in site.messages("holding")

@@ -30,19 +30,19 @@ from headlight.viz.backends.remote_calls import RemoteCall, decode_call, encode_
 from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS, function_name
 from headlight.viz.backends.zero_gpu import ZeroGpuBackend
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.experiment_server import STEPS, experiment_function
-from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
+from headlight.viz.lessons.tensors import make_tensors_call
 from headlight.viz.server.metrics import ServerMonitor
 from headlight.viz.service.backend import LocalBackend
 from headlight.viz.service.record_codec import DecodeError, encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.attribution import erasure_curve_function, logit_function, method_function
-from headlight.viz.tabs.heads import links_function
+from headlight.viz.tabs.attribution import make_erasure_curve_call, make_logit_call, make_method_call
+from headlight.viz.tabs.heads import make_links_call
 from headlight.viz.tabs.positions import encoding_json
-from headlight.viz.tabs.whatif import importance_function, pruning_search_function
-from headlight.viz.tabs.whatif import pruning_curve_function as pruning_curve_of
-from headlight.viz.tabs.why import row_function, stream_function
+from headlight.viz.tabs.whatif import make_importance_call, make_pruning_search_call
+from headlight.viz.tabs.whatif import make_pruning_curve_call as pruning_curve_of
+from headlight.viz.tabs.why import make_row_call, make_stream_call
 from tests.viz.backends.machine import Machine, served
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -136,26 +136,26 @@ def test_progress_is_streamed_if_supported(service: Service) -> None:
 
 
 CALLS: Mapping[str, Callable[[Service], Any]] = {
-    "erasure": lambda on: method_function(on)({"request": REQUEST, "method": "erasure", "places": [1]}),
-    "aligning": lambda on: method_function(on)({"request": REQUEST, "method": "aligning", "places": [1, 2]}),
-    "hidden words": lambda on: erasure_curve_function(on)({"request": REQUEST, "places": [1], "chance": 2}),
-    "inside": lambda on: logit_function(on)({"request": REQUEST, "token": 2}),
-    "row": lambda on: row_function(on)({"request": REQUEST, **PLACE}),
-    "stream": lambda on: stream_function(on)({"request": REQUEST, **PLACE}),
-    "stream of the encoder": lambda on: stream_function(on)({"request": REQUEST, **PLACE, "kind": "encoder"}),
-    "importance": lambda on: importance_function(on)({"request": REQUEST}),
+    "erasure": lambda on: make_method_call(on)({"request": REQUEST, "method": "erasure", "places": [1]}),
+    "aligning": lambda on: make_method_call(on)({"request": REQUEST, "method": "aligning", "places": [1, 2]}),
+    "hidden words": lambda on: make_erasure_curve_call(on)({"request": REQUEST, "places": [1], "chance": 2}),
+    "inside": lambda on: make_logit_call(on)({"request": REQUEST, "token": 2}),
+    "row": lambda on: make_row_call(on)({"request": REQUEST, **PLACE}),
+    "stream": lambda on: make_stream_call(on)({"request": REQUEST, **PLACE}),
+    "stream of the encoder": lambda on: make_stream_call(on)({"request": REQUEST, **PLACE, "kind": "encoder"}),
+    "importance": lambda on: make_importance_call(on)({"request": REQUEST}),
     "pruning": lambda on: pruning_curve_of(on)({"request": REQUEST}),
-    "heads off": lambda on: pruning_search_function(on)({"request": REQUEST, "order": order(on), "first": 1}),
-    "links": lambda on: links_function(on)({"model": "toy", "rows": [PAIR]}),
+    "heads off": lambda on: make_pruning_search_call(on)({"request": REQUEST, "order": order(on), "first": 1}),
+    "links": lambda on: make_links_call(on)({"model": "toy", "rows": [PAIR]}),
     "positions": lambda on: encoding_json(on, {"model": "toy", "theme": "light", "language": "en", "length": 7}),
-    "tensors": lambda on: tensors_function(on)({"request": REQUEST, "names": tensors()}),
+    "tensors": lambda on: make_tensors_call(on)({"request": REQUEST, "names": tensors()}),
     "verdict": lambda on: on.classify("a bad film .").log_odds,
     "not": lambda on: on.run_on_classifier(measure_negation, "good").log_odds_without_head.tolist(),
     **{
-        f"{lesson} {step}": lambda on, lesson=lesson, step=step: experiment_function(on)(  # type: ignore[misc]
+        f"{lesson} {step}": lambda on, lesson=lesson, step=step: make_experiment_call(on)(  # type: ignore[misc]
             {"request": REQUEST, "lesson": lesson, "step": step}
         )
-        for lesson, step in STEPS
+        for lesson, step in EXPERIMENTS
         if lesson != "train" and step != "trained"  # these train separate models locally
     },
 }
@@ -227,7 +227,7 @@ def test_page_with_cluster_loads_no_weights(machine: Machine) -> None:
 def test_lost_replica_is_retried_without_repeated_progress(
     machine: Machine, here: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     machine.dies_after = [3]
     steps = stream_steps(on(machine))
     assert [each.text for each in steps] == [each.text for each in stream_steps(Service(TOY, choose_backend))]
@@ -239,7 +239,7 @@ def test_lost_replica_is_retried_without_repeated_progress(
 
 
 def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     machine.dies_after = [2, 1]
     with pytest.raises(PageError) as error:
         stream_steps(on(machine))
@@ -247,7 +247,7 @@ def test_second_loss_is_reported(machine: Machine, monkeypatch: pytest.MonkeyPat
 
 
 def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(cluster_module, "BACK_OFF_SECONDS", 0.0)
     with served() as machine:
         page = on(machine)
@@ -270,7 +270,7 @@ def test_unreachable_cluster_is_reported_and_recovers(here: Service, monkeypatch
 
 
 def test_requests_fail_fast_while_cluster_is_unreachable(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "RETRY_DELAY", 0.0)
+    monkeypatch.setattr(cluster_module, "RETRY_DELAY_SECONDS", 0.0)
     now = [0.0]
     monkeypatch.setattr(cluster_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     page = on(machine)

@@ -11,10 +11,10 @@ import numpy as np
 from headlight.model.records import FloatArray, Translation
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.experiment_server import EXPERIMENTS
 from headlight.viz.lessons.lesson import FormulaVariant, Step
 from headlight.viz.lessons.result_figures import ExperimentResult, ResultFigure
-from headlight.viz.lessons.tensors import tensors_function
+from headlight.viz.lessons.tensors import make_tensors_call
 from headlight.viz.service.service import Service
 from tests.viz.local_translator import local_translator
 
@@ -29,7 +29,7 @@ class Asked:
     def __init__(self, service: Service, model: str) -> None:
         self.service = service
         self.request = {"text": SENTENCES[model], "model": model}
-        self.ask = tensors_function(service)
+        self.ask = make_tensors_call(service)
         self.translation: Translation = service.translate(service.check(self.request))
         self.translator = local_translator(service, model)
         self.config = self.translator.model.config
@@ -45,7 +45,7 @@ class Asked:
 
     def run_experiment(self, lesson: str, step: str, **values: Any) -> ExperimentResult:
         """The result of a step's experiment for these control values."""
-        experiment = STEPS[lesson, step]
+        experiment = EXPERIMENTS[lesson, step]
         return experiment.run(experiment.make_input(values, self.service.check(self.request), self.service))
 
 

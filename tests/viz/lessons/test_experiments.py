@@ -26,7 +26,7 @@ from headlight.viz.lessons.controls import (
     check_controls,
 )
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
-from headlight.viz.lessons.experiment_server import STEPS, experiment_function
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
 from headlight.viz.lessons.result_figures import (
     BarChart,
     CurveSeries,
@@ -72,7 +72,7 @@ def service() -> Service:
 def steps(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Experiment]:
     """An experiment that is not part of a lesson."""
     steps_by_name = {("any", "step"): Experiment(counted, CONTROLS)}
-    monkeypatch.setattr(experiment_server, "STEPS", steps_by_name)
+    monkeypatch.setattr(experiment_server, "EXPERIMENTS", steps_by_name)
     return steps_by_name
 
 
@@ -100,7 +100,7 @@ def test_unset_controls_have_start_values() -> None:
 def test_unknown_control_values_are_rejected(values: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError):
         check_controls(CONTROLS, values, Settings())
-    message = json.loads(call_json(experiment_function(service), asking() | {"set": values}))
+    message = json.loads(call_json(make_experiment_call(service), asking() | {"set": values}))
     assert message["what"] == "error"
     assert f"error_{message['word']}" in phrases("en")
 
@@ -108,7 +108,7 @@ def test_unknown_control_values_are_rejected(values: Any, service: Service, step
 @pytest.mark.parametrize(("lesson", "step"), [("any", "other"), ("", ""), (None, "step"), (["any"], "step")])
 def test_step_without_experiment_is_rejected(lesson: Any, step: Any, service: Service, steps: object) -> None:
     with pytest.raises(PageError) as error:
-        experiment_function(service)(asking() | {"lesson": lesson, "step": step})
+        make_experiment_call(service)(asking() | {"lesson": lesson, "step": step})
     assert error.value.word == "unknown_name"
 
 
@@ -124,7 +124,7 @@ def test_identical_experiments_are_computed_once(service: Service, steps: dict[A
         return counted(experiment_input)
 
     steps["any", "step"] = replace(steps["any", "step"], run=run)
-    ask = experiment_function(service)
+    ask = make_experiment_call(service)
     answers: list[Any] = []
 
     def visit() -> None:
@@ -156,7 +156,7 @@ def test_failed_experiment_is_recomputed(service: Service, steps: dict[Any, Expe
         return counted(asked)
 
     steps["any", "step"] = replace(steps["any", "step"], run=run)
-    ask = experiment_function(service)
+    ask = make_experiment_call(service)
     with pytest.raises(PageError):
         ask(asking())
     assert ask(asking())["numbers"] == {"width": "5"}
@@ -165,7 +165,7 @@ def test_failed_experiment_is_recomputed(service: Service, steps: dict[Any, Expe
 def test_too_large_result_is_rejected(service: Service, steps: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment_server, "MAX_ANSWER_BYTES", 10)
     with pytest.raises(PageError) as error:
-        experiment_function(service)(asking())
+        make_experiment_call(service)(asking())
     assert error.value.word == "too_long_to_show"
 
 
@@ -251,11 +251,11 @@ def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
 
 
 @pytest.mark.slow(after=8)
-@pytest.mark.parametrize(("lesson", "step"), STEPS)
+@pytest.mark.parametrize(("lesson", "step"), EXPERIMENTS)
 @pytest.mark.parametrize("model", ["de-en", "toy"])
 def test_every_control_value_has_result_and_phrases(lesson: str, step: str, model: str, service: Service) -> None:
-    ask = experiment_function(service)
-    experiment = STEPS[lesson, step]
+    ask = make_experiment_call(service)
+    experiment = EXPERIMENTS[lesson, step]
     request = {"text": "Der Hund schläft im Garten.", "model": model}
     tables = [phrases(language) for language in LANGUAGES]
     for settings in control_settings(experiment):

@@ -19,7 +19,7 @@ from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS, tensors
 from headlight.viz.lessons.lesson import Lesson, Step
 from headlight.viz.lessons.source import ROOT, source_listing
-from headlight.viz.lessons.tensors import LOGITS, MAX_NAMES, tensors_function
+from headlight.viz.lessons.tensors import LOGITS, MAX_NAMES, make_tensors_call
 from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -181,7 +181,7 @@ def test_identical_tensor_requests_are_computed_once(service: Service, monkeypat
         return translate(translator, request)
 
     monkeypatch.setattr(Translator, "translate", counted)
-    ask = tensors_function(service)
+    ask = make_tensors_call(service)
     values = {"request": {"text": "ich mochte ein cola", "model": "toy"}, "names": ["encoder.memory"]}
     assert ask(values) == ask(values)
     assert len(runs) == 2  # the translation, and one selection
@@ -204,7 +204,7 @@ def test_identical_tensor_requests_are_computed_once(service: Service, monkeypat
 )
 def test_unknown_tensor_is_rejected(service: Service, names: Any, word: str) -> None:
     with pytest.raises(PageError) as error:
-        tensors_function(service)({"request": {"text": "ich", "model": "toy"}, "names": names})
+        make_tensors_call(service)({"request": {"text": "ich", "model": "toy"}, "names": names})
     assert error.value.word == word
 
 
@@ -229,5 +229,5 @@ def test_too_large_tensor_request_is_rejected_before_computing(
     assert sum(array.size for array in captured.values()) <= needed
     monkeypatch.setattr(tensors, "MAX_CAPTURED", needed - 1)
     monkeypatch.setattr(tensors, "capture", lambda *arguments: pytest.fail("It was computed all the same."))
-    message = json.loads(call_json(tensors_function(service), {"request": request, "names": names}))
+    message = json.loads(call_json(make_tensors_call(service), {"request": request, "names": names}))
     assert (message["what"], message["word"]) == ("error", "too_long_to_show")

@@ -21,7 +21,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import phrases
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson_session import LessonSession
-from headlight.viz.lessons.notebook import notebook_function
+from headlight.viz.lessons.notebook import make_notebook_call
 from headlight.viz.lessons.notebook_code import translate_comments
 from headlight.viz.lessons.notebook_map import NumberMap
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
@@ -46,7 +46,7 @@ def service() -> Service:
 def lesson_notebook(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
     """A notebook as sent to the page, validated by Jupyter."""
     request = {"text": "ich mochte ein bier", "model": "toy"}
-    answer = notebook_function(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
+    answer = make_notebook_call(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
     assert answer["name"] == f"headlight-{lesson}.ipynb"
     import nbformat  # imported here, because it takes seconds
 

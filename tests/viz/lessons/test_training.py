@@ -14,7 +14,7 @@ import pytest
 
 from headlight.model.training.live_run_settings import LiveRunSettings
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.experiment_server import EXPERIMENTS
 from headlight.viz.lessons.result_figures import TrainingRuns
 from headlight.viz.lessons.training_steps import MAX_SEEN, check_runs, training_calls
 from headlight.viz.server.calls import call_json
@@ -41,8 +41,8 @@ def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Training
     monkeypatch.setattr(service, "training", pool)
     token = VISITOR.set(Visitor("203.0.113.1", "anna"))
     yield pool
-    pool.on_visitor_left(VISITOR.get())
-    assert pool.wait_for(lambda: pool.line.running_count == 0, SOON)
+    pool.stop_all(VISITOR.get())
+    assert pool.wait_for(lambda: pool.queue.running_count == 0, SOON)
     VISITOR.reset(token)
 
 
@@ -88,7 +88,7 @@ def test_every_training_figure_starts_with_untrained_models(service: Service) ->
     asked = Asked(service, "toy")
     training = [
         (lesson, step, figure)
-        for lesson, step in STEPS
+        for lesson, step in EXPERIMENTS
         if lesson in ("train", "mistakes")
         for figure in asked.run_experiment(lesson, step).figures
         if isinstance(figure, TrainingRuns)

@@ -16,11 +16,11 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.browser_files.static_files import bundle_phrases, tables
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS
-from headlight.viz.lessons.experiment_server import STEPS, experiment_function
+from headlight.viz.lessons.experiment_server import EXPERIMENTS, make_experiment_call
 from headlight.viz.lessons.lesson_session import LessonSession
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
-from headlight.viz.lessons.tensors import MAX_NAMES, tensors_function
+from headlight.viz.lessons.tensors import MAX_NAMES, make_tensors_call
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.payload import answer_dict
 from headlight.viz.service.service import Service
@@ -81,15 +81,15 @@ def walked(
         "translation": json.loads(json.dumps(answer_dict(translation, model_json(service, translation)))),
     }
     folder = tmp_path_factory.mktemp("walked")
-    model = tensors_function(service)({"request": asked, "names": ["encoder.memory"]})["model"]
-    ask = experiment_function(service)
+    model = make_tensors_call(service)({"request": asked, "names": ["encoder.memory"]})["model"]
+    ask = make_experiment_call(service)
     inputs["found"] = {
-        f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
+        f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in EXPERIMENTS
     }
     names = run({**inputs, "model": model}, folder)
     answer: dict[str, Any] = {"tensors": {}}
     for start in range(0, len(names), MAX_NAMES):
-        part = tensors_function(service)({"request": asked, "names": names[start : start + MAX_NAMES]})
+        part = make_tensors_call(service)({"request": asked, "names": names[start : start + MAX_NAMES]})
         answer |= {**part, "tensors": answer["tensors"] | part["tensors"]}
     texts = run({**inputs, **answer}, folder)
     return WalkthroughTexts(texts, translation, model["heads"], inputs["found"])

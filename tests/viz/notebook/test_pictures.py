@@ -146,7 +146,7 @@ def test_texts_of_all_scripts_are_escaped_and_placed() -> None:
     assert f"<{chr(233).encode('cp1252').hex()}5c2829> Tj" in content
     assert "1 34 3 4 re f" in content  # y grows upward
     assert text_width("ab猫", 10) == pytest.approx(22)
-    with no_system_fonts(), pytest.raises(ModelError, match=r"Latin letters alone. Export \.svg or \.pdf"):
+    with no_system_fonts(), pytest.raises(ModelError, match=r"only Latin letters. Export \.svg or \.pdf"):
         to_png(drawing)
     latin = Drawing(40, 40, "#ffffff", (Text(20, 38, "word", 8, "#000000", vertical=True),))
     dark = np.asarray(Image.open(io.BytesIO(to_png(latin))).convert("L")) < 128

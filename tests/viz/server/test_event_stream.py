@@ -106,7 +106,7 @@ def test_disconnect_stops_function() -> None:
 
 def test_slow_reader_does_not_block_others(monkeypatch: pytest.MonkeyPatch) -> None:
     done = Event()
-    monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.05)
+    monkeypatch.setattr(event_stream, "SEND_TIMEOUT_SECONDS", 0.05)
 
     def takes_a_turn(values: Mapping[str, Any], stop: Event) -> Generator[str]:
         yield "a" * 1000

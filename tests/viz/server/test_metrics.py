@@ -44,7 +44,7 @@ def watch() -> ServerMonitor:
     page: Any = SimpleNamespace(max_threads=1, is_running=True)
 
     async def built() -> None:  # the queue makes its locks for the loop that runs
-        install_queue(page, service.line)
+        install_queue(page, service.request_queue)
 
     asyncio.run(built())
     return ServerMonitor(page, service)
@@ -124,9 +124,9 @@ def test_failures_and_rejections_are_counted(watch: ServerMonitor, monkeypatch: 
         next(service.stream(request, Event()))
     with pytest.raises(ZeroDivisionError):
         service.translate_with_source(request, "api")
-    service.line.close()
+    service.request_queue.close()
     with pytest.raises(PageError):
-        service.line.enqueue(Visitor())
+        service.request_queue.enqueue(Visitor())
     counted = values(watch)
     assert counted["headlight_answers_total", "toy", "failed", "page"] == 1
     assert counted["headlight_answers_total", "toy", "failed", "api"] == 1
@@ -139,7 +139,7 @@ def test_queue_metrics_and_readiness(watch: ServerMonitor, address: str) -> None
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
     with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
         assert (answer.status, answer.read()) == (200, b"")
-    line = watch.service.line
+    line = watch.service.request_queue
     with line.enqueue(Visitor("192.0.2.1", "a")), line.enqueue(Visitor("192.0.2.2", "b")):
         counted = values(watch)
         assert [counted["headlight_queue", state] for state in ("running", "waiting", "typing")] == [1, 1, 0]
@@ -179,7 +179,7 @@ def test_server_is_ready_once_the_default_model_has_answered(
     watch.page.is_running = True
     assert monitor.readiness_problems() == {}
     assert len(attempts) == 3
-    assert watch.service.tallies.snapshot().answers == {}  # it is no visitor
+    assert watch.service.usage_metrics.snapshot().answers == {}  # it is no visitor
 
 
 def test_page_without_a_model_to_wait_for_is_ready(watch: ServerMonitor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, class_calls
+from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, make_class_calls
 from headlight.viz.lessons.quiz.forms import FORMS, ITEMS, read_quiz
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service import class_scores as module
-from headlight.viz.service.class_scores import CODE_LENGTH, LETTERS, LIFE_SECONDS, ClassScores
+from headlight.viz.service.class_scores import CLASS_TTL_SECONDS, CODE_LENGTH, LETTERS, ClassScores
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import build
@@ -43,7 +43,7 @@ def scores(clock: Clock) -> ClassScores:
 
 @pytest.fixture
 def calls(scores: ClassScores) -> Calls:
-    writing, reading = class_calls(scores)
+    writing, reading = make_class_calls(scores)
     return {call.__name__: call for call in (*writing, *reading)}  # type: ignore[attr-defined, misc]
 
 
@@ -107,7 +107,7 @@ def test_the_number_of_different_counts_is_bounded() -> None:
 
 def test_a_class_ends_by_itself(calls: Calls, clock: Clock) -> None:
     group = calls["make_class"]({})
-    clock.now += LIFE_SECONDS - 1
+    clock.now += CLASS_TTL_SECONDS - 1
     assert calls["add_class_answer"](group | ANSWER) == {}
     clock.now += 1
     assert word(lambda: calls["read_class"](group)) == "class_gone"
@@ -129,7 +129,7 @@ def test_classes_and_answers_are_limited(
     for _ in range(3):
         calls["add_class_answer"](group | ANSWER)
     assert word(lambda: calls["add_class_answer"](group | ANSWER)) == "class_full"
-    clock.now += LIFE_SECONDS
+    clock.now += CLASS_TTL_SECONDS
     assert calls["make_class"]({})["code"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.experiments.head_roles import ROLES_FILE
 from headlight.viz.errors import PageError
-from headlight.viz.service.head_roles import roles_function
+from headlight.viz.service.head_roles import make_roles_call
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 
@@ -34,17 +34,17 @@ def service(tmp_path: Path) -> Service:
     ("name", "expected"), [("stored", STORED_ROLES), ("plain", None), ("corrupt", None), ("other", None)]
 )
 def test_stored_roles_are_returned(service: Service, name: str, expected: object) -> None:
-    assert roles_function(service)({"model": name}) == {"roles": expected}
+    assert make_roles_call(service)({"model": name}) == {"roles": expected}
 
 
 def test_default_model_is_used_without_name() -> None:
     service = Service(Settings())
     path = MODELS / service.default / ROLES_FILE
     expected = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    assert roles_function(service)({}) == {"roles": expected}
+    assert make_roles_call(service)({}) == {"roles": expected}
 
 
 @pytest.mark.parametrize("name", ["../toy", 3, "x" * 1000, None, "nothing"])
 def test_unknown_model_names_are_rejected(service: Service, name: object) -> None:
     with pytest.raises(PageError):
-        roles_function(service)({"model": name})
+        make_roles_call(service)({"model": name})

@@ -18,13 +18,13 @@ from headlight.viz.service.model_json import default_request, translators
 from headlight.viz.service.record_codec import decode_translation, encode_translation
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
-from headlight.viz.tabs.decoding import search_function
-from headlight.viz.tabs.two_models import second_answer_function
+from headlight.viz.tabs.decoding import make_search_call
+from headlight.viz.tabs.two_models import make_second_answer_call
 from headlight.viz.tabs.whatif import (
-    changed_answer_function,
-    importance_function,
-    interactions_function,
-    pruning_search_function,
+    make_changed_answer_call,
+    make_importance_call,
+    make_interactions_call,
+    make_pruning_search_call,
 )
 from tests.chosen import BROKEN, CHOSEN, OFF, SENTENCE
 
@@ -92,7 +92,7 @@ def test_back_translation_is_cached_with_answer(service: Service) -> None:
 
 
 def test_decoding_reports_reranking(service: Service) -> None:
-    translation = search_function(service)({"request": PAGE, "theme": "light", "language": "en"})
+    translation = make_search_call(service)({"request": PAGE, "theme": "light", "language": "en"})
     nodes, ends, backs = translation["nodes"], translation["finished"], translation["backs"]
     assert translation["back_weight"] == REVERSE_WEIGHT
     sums = [nodes[node][7] + REVERSE_WEIGHT * back for node, back in zip(ends, backs, strict=True) if back is not None]
@@ -100,7 +100,7 @@ def test_decoding_reports_reranking(service: Service) -> None:
     assert sums == sorted(sums, reverse=True)
     scores = [nodes[node][7] for node in ends]
     assert scores != sorted(scores, reverse=True)  # without reranking another hypothesis is best
-    plain = search_function(service)({"request": {**PAGE, "back_weight": 0.0}, "theme": "light", "language": "en"})
+    plain = make_search_call(service)({"request": {**PAGE, "back_weight": 0.0}, "theme": "light", "language": "en"})
     assert set(plain["backs"]) == {None}
 
 
@@ -185,7 +185,7 @@ def test_pruning_is_compared_with_unreranked_translation(service: Service) -> No
     translated = service.translate(service.check({**PAGE, "back_weight": 0})).text
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(service, "run_on_translator", run)
-        pruning_search_function(service)({"request": PAGE, "order": heads})
+        make_pruning_search_call(service)({"request": PAGE, "order": heads})
     ((request, text),) = request_values
     assert request.options.back_weight == 0
     assert text == translated
@@ -215,7 +215,7 @@ def test_interventions_are_not_reranked(service: Service) -> None:
     plain, broken = (service.translate(service.check({**alone, "interventions": each})) for each in ([], [OFF]))
     repaired = service.translate(service.check({**request_values, "interventions": [OFF]}))
     assert len({plain.text, broken.text, repaired.text}) == 3  # otherwise reranking would repair nothing
-    response = changed_answer_function(service)({"request": request_values, "interventions": [OFF]})
+    response = make_changed_answer_call(service)({"request": request_values, "interventions": [OFF]})
     assert response["answer"]["text"] == broken.text
     assert response["before"] == pytest.approx(plain.log_probability, abs=1e-5)
     assert {each.reverse_score for each in broken.hypotheses} == {None}
@@ -224,14 +224,14 @@ def test_interventions_are_not_reranked(service: Service) -> None:
 def test_unchanged_side_is_unreranked(service: Service) -> None:
     own = service.translate(service.check({**PAGE, "back_weight": 0}))
     for changes in ([], [OFF]):
-        response = changed_answer_function(service)({"request": PAGE, "interventions": changes})
+        response = make_changed_answer_call(service)({"request": PAGE, "interventions": changes})
         assert response["own"]["text"] == own.text
         assert CHOSEN not in own.text
-    response = changed_answer_function(service)({"request": PAGE, "interventions": [OFF]})
+    response = make_changed_answer_call(service)({"request": PAGE, "interventions": [OFF]})
     words = [word["before"] for word in response["words"] if word["before"] is not None]
     assert "".join(words[:-1]) == own.text.replace(" ", "")
     for request in ({**PAGE, "back_weight": 0.0}, {**PAGE, "text": BROKEN}):  # the page already shows this translation
-        assert changed_answer_function(service)({"request": request, "interventions": []})["own"] is None
+        assert make_changed_answer_call(service)({"request": request, "interventions": []})["own"] is None
 
 
 def test_importance_uses_unreranked_translation(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,19 +244,19 @@ def test_importance_uses_unreranked_translation(service: Service, monkeypatch: p
 
     head = {"kind": "cross", "layer": 0, "head": 3}
     monkeypatch.setattr(service, "run_on_translator", run)
-    importance_function(service)({"request": PAGE})
-    interactions_function(service)({"request": PAGE, "part": head})
+    make_importance_call(service)({"request": PAGE})
+    make_interactions_call(service)({"request": PAGE, "part": head})
     assert set(texts) == {own}
 
 
 def test_second_search_is_compared_with_unreranked_translation(service: Service) -> None:
     greedy = {"text": SENTENCE, "model": "de-en", "beam_size": 1}
-    response = second_answer_function(service)({"request": PAGE, "other": greedy})
+    response = make_second_answer_call(service)({"request": PAGE, "other": greedy})
     own = service.translate(service.check({**PAGE, "back_weight": 0}))
     assert response["own"]["text"] == own.text
     words = [unit for unit in response["target"]["units"] if unit["first"]]
     assert sum(len(unit["first"]) for unit in words) == len(own.target_tokens)
-    wider = second_answer_function(service)({"request": {**PAGE, "beam_size": 1}, "other": {**greedy, "beam_size": 4}})
+    wider = make_second_answer_call(service)({"request": {**PAGE, "beam_size": 1}, "other": {**greedy, "beam_size": 4}})
     assert wider["answer"]["text"] == own.text
-    other = second_answer_function(service)({"request": PAGE, "other": {"text": SENTENCE, "model": "toy"}})
+    other = make_second_answer_call(service)({"request": PAGE, "other": {"text": SENTENCE, "model": "toy"}})
     assert other["own"] is None  # two models: each with its own reranking

@@ -425,8 +425,8 @@ def test_queue_is_limited_by_request_bytes(monkeypatch: pytest.MonkeyPatch) -> N
 def test_identical_requests_share_place_and_result() -> None:
     queue = RequestQueue(1, 4)
     (running,) = enqueue_all(queue, THIRD, "x")
-    first, *others = [queue.enqueue(Visitor(CROWD, f"{number}"), same="ein bier") for number in range(2)]
-    others += [queue.enqueue(Visitor(OTHER, "z"), same="ein bier")]
+    first, *others = [queue.enqueue(Visitor(CROWD, f"{number}"), request_key="ein bier") for number in range(2)]
+    others += [queue.enqueue(Visitor(OTHER, "z"), request_key="ein bier")]
     assert queue.counts() == {"running": 1, "waiting": 1, "typing": 0}
     running.release()
     assert (first.granted, [each.settled for each in others]) == (True, [False, False])
@@ -436,7 +436,7 @@ def test_identical_requests_share_place_and_result() -> None:
     for each in others:
         each.release()
     later = queue.enqueue(
-        Visitor(OTHER, "late"), same="ein bier"
+        Visitor(OTHER, "late"), request_key="ein bier"
     )  # a later request is not shared: it reads the cache or computes
     assert (later.result, later.granted) == (None, True)
 
@@ -444,13 +444,13 @@ def test_identical_requests_share_place_and_result() -> None:
 def test_identical_request_takes_over_after_cancellation() -> None:
     queue = RequestQueue(1, 9)
     (running,) = enqueue_all(queue, THIRD, "x")
-    first, second, third = [queue.enqueue(Visitor(CROWD, name), same="ein bier") for name in "abc"]
+    first, second, third = [queue.enqueue(Visitor(CROWD, name), request_key="ein bier") for name in "abc"]
     third.release()  # a shared request can leave
     first.release()
     assert queue.counts()["waiting"] == 1
     running.release()
     assert second.granted
-    fourth = queue.enqueue(Visitor(OTHER, "d"), same="ein bier")
+    fourth = queue.enqueue(Visitor(OTHER, "d"), request_key="ein bier")
     second.release()  # stopped early
     assert fourth.granted
 

@@ -26,7 +26,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.service import class_scores as class_module
 from headlight.viz.service import record_codec as codec_module
 from headlight.viz.service import shared_cache as shared_module
-from headlight.viz.service.class_scores import LIFE_SECONDS, SharedClasses
+from headlight.viz.service.class_scores import CLASS_TTL_SECONDS, SharedClasses
 from headlight.viz.service.record_codec import CLASSES, DecodeError, decode_translation, encode, encode_translation
 from headlight.viz.service.service import CachedResult, Service
 from headlight.viz.service.shared_cache import SharedCache
@@ -67,8 +67,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def services(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service]]:
     """Two services that share the cache, as two page processes do."""
     for name in (
-        "CONNECT_TIMEOUT",
-        "RESPONSE_TIMEOUT",
+        "CONNECT_TIMEOUT_SECONDS",
+        "RESPONSE_TIMEOUT_SECONDS",
         "LOCK_TTL_SECONDS",
     ):  # on a busy machine a slow answer is no failure
         monkeypatch.setattr(shared_module, name, 60.0)
@@ -158,8 +158,8 @@ def test_processes_share_cached_answers(services: tuple[Service, Service]) -> No
     assert cached.translation is not None
     assert same(computed, cached.translation)
     assert cached.translation.reliability == computed.reliability
-    tallies = other.tallies.snapshot()
-    assert tallies.answers == {("toy", "page", "cached"): 1}
+    usage = other.usage_metrics.snapshot()
+    assert usage.answers == {("toy", "page", "cached"): 1}
     # A different request is not in the cache.
     assert other.translate_with_source(other.check({"text": TEXT, "beam_size": 2}))[1] is False
     assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
@@ -479,7 +479,7 @@ def test_two_processes_count_for_one_class(services: tuple[Service, Service]) ->
     (key,) = shared.command("keys", "headlight:class*")
     assert set(shared.command("hgetall", key)) == {b"secret", b"total", b"before.A.dot.right"}  # no address
     assert secret.encode() not in shared.command("hvals", key)
-    assert 0 < shared.command("ttl", key) <= LIFE_SECONDS
+    assert 0 < shared.command("ttl", key) <= CLASS_TTL_SECONDS
     second.delete(code, secret)
     with pytest.raises(PageError, match="no class"):
         first.add(code, "before.A.dot.right")

@@ -96,9 +96,9 @@ def test_visitor_can_stop_run(clock: Clock, processes: list[subprocess.Popen[byt
     runs = run_pool(WAITING_SCRIPT, clock)
     run = runs.start(ANNA, TOY)
     wait_for_message(runs, run)
-    runs.on_visitor_left(BEN)
+    runs.stop_all(BEN)
     assert not run.is_stopped
-    runs.on_visitor_left(ANNA)
+    runs.stop_all(ANNA)
     wait_for_end(runs, run)
     assert processes[0].poll() is not None
 
@@ -124,7 +124,7 @@ def test_new_run_stops_visitors_previous_run(clock: Clock, processes: list[subpr
     second = runs.start(ANNA, TOY)
     wait_for_end(runs, first)
     wait_for_message(runs, second)
-    runs.on_visitor_left(ANNA)
+    runs.stop_all(ANNA)
     wait_for_end(runs, second)
 
 
@@ -139,7 +139,7 @@ def test_queued_runs_get_their_position(clock: Clock, processes: list[subprocess
     assert len(processes) == 1
     for run in (first, second, third):
         wait_for_message(runs, run)
-        runs.on_visitor_left(run.visitor)
+        runs.stop_all(run.visitor)
         wait_for_end(runs, run)
 
 
@@ -151,7 +151,7 @@ def test_full_queue_rejects(clock: Clock, processes: list[subprocess.Popen[bytes
     with pytest.raises(PageError, match="queue for training is full"):
         runs.start(Visitor("203.0.113.3", "cleo"), TOY)
     for run in (first, second):
-        runs.on_visitor_left(run.visitor)
+        runs.stop_all(run.visitor)
         wait_for_end(runs, run)
 
 
@@ -167,11 +167,11 @@ def test_class_of_one_address_can_train_together(clock: Clock, processes: list[s
     wait_for_end(runs, pupil_runs[1])
     assert runs.poll(pupils[1], again.name, 0)["before"] == 29
     for run in (*pupil_runs[2:], other):
-        runs.on_visitor_left(run.visitor)
+        runs.stop_all(run.visitor)
         wait_for_end(runs, run)
-    runs.on_visitor_left(pupils[0])
+    runs.stop_all(pupils[0])
     wait_for_message(runs, again)
-    runs.on_visitor_left(again.visitor)
+    runs.stop_all(again.visitor)
     wait_for_end(runs, again)
 
 
@@ -182,7 +182,7 @@ def test_full_share_of_queue_has_its_own_message(clock: Clock, processes: list[s
         runs.start(Visitor(ANNA.address, "d"), TOY)
     assert (error_info.value.word, error_info.value.values) == ("training_full", {"before": 2, "seconds": 1})
     for run in pupil_runs:
-        runs.on_visitor_left(run.visitor)
+        runs.stop_all(run.visitor)
         wait_for_end(runs, run)
 
 

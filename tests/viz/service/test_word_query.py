@@ -9,7 +9,7 @@ import pytest
 from headlight.model.errors import RequestError
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
-from headlight.viz.service.word_query import rival_function
+from headlight.viz.service.word_query import make_rival_call
 from headlight.viz.settings import Settings
 
 REQUEST = {"text": "ich mochte ein bier", "model": "toy"}
@@ -32,7 +32,7 @@ def test_every_word_of_the_vocabulary_can_be_a_rival(service: Service) -> None:
     own_id = service.translate(service.check(REQUEST)).target_tokens[2].id
     for token, word in whole:
         if token != own_id:
-            answer = rival_function(service)({"request": REQUEST, "place": 2, "rival": word})
+            answer = make_rival_call(service)({"request": REQUEST, "place": 2, "rival": word})
             assert answer is not None
             assert (answer["id"], answer["label"].strip("␣ ")) == (token, word.strip())
 
@@ -44,7 +44,7 @@ def test_every_word_of_the_vocabulary_can_be_a_rival(service: Service) -> None:
 def test_message_says_why_a_word_cannot_be_a_rival(service: Service, text: str, message: str) -> None:
     place = [token.text.strip() for token in service.translate(service.check(REQUEST)).target_tokens].index("beer")
     with pytest.raises(RequestError, match=message) as error_info:
-        rival_function(service)({"request": REQUEST, "place": place, "rival": text})
+        make_rival_call(service)({"request": REQUEST, "place": place, "rival": text})
     assert error_info.value.field == "rival"
 
 
@@ -53,4 +53,4 @@ def test_message_says_why_a_word_cannot_be_a_rival(service: Service, text: str, 
 )
 def test_invalid_rivals_are_rejected(service: Service, wrong: dict[str, Any]) -> None:
     with pytest.raises(PageError):
-        rival_function(service)({"request": REQUEST, "place": 2, "rival": "beer"} | wrong)
+        make_rival_call(service)({"request": REQUEST, "place": 2, "rival": "beer"} | wrong)

@@ -109,6 +109,6 @@ def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monk
 
 
 def test_front_matter_lists_allowed_models() -> None:
-    card = rules._card(ROOT / "README.md")
+    card = rules._read_front_matter(ROOT / "README.md")
     assert isinstance(card, dict)
     assert card["models"] == [each["id"] for each in load_hub_list()]

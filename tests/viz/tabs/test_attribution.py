@@ -28,13 +28,13 @@ from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import attribution
 from headlight.viz.tabs.attribution import (
     MAX_RIVALS,
-    account_function,
-    account_heads_function,
-    account_keys_function,
-    erasure_curve_function,
-    faithfulness_function,
-    logit_function,
-    method_function,
+    make_account_call,
+    make_account_heads_call,
+    make_account_keys_call,
+    make_erasure_curve_call,
+    make_faithfulness_call,
+    make_logit_call,
+    make_method_call,
 )
 from tests.viz.local_translator import local_translator
 from tests.viz.tabs.test_compare import FIRST
@@ -53,7 +53,7 @@ def call_function(function: Callable[[Mapping[str, Any]], dict[str, Any]], **val
 
 @pytest.mark.parametrize("method", ["average", "rollout", "alti", "input_gradient", "erasure"])
 def test_page_scores_match_python(service: Service, method: str) -> None:
-    response = call_function(method_function(service), method=method)
+    response = call_function(make_method_call(service), method=method)
     translation = service.translate(service.check(FIRST))
     expected = attribute(attribution_query(local_translator(service), translation, [1]), method).scores
     assert response["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
@@ -63,17 +63,17 @@ def test_page_scores_match_python(service: Service, method: str) -> None:
 
 
 def test_known_methods_are_compared(service: Service) -> None:
-    first = call_function(method_function(service), method="average")
-    second = call_function(method_function(service), method="maximum", known={"average": first["scores"]})
+    first = call_function(make_method_call(service), method="average")
+    second = call_function(make_method_call(service), method="maximum", known={"average": first["scores"]})
     tau, overlap = second["agrees"]["average"]
     assert tau is None or -1 <= tau <= 1
     assert 0 <= overlap <= 1
-    again = call_function(method_function(service), method="average", known={"average": first["scores"]})
+    again = call_function(make_method_call(service), method="average", known={"average": first["scores"]})
     assert again["agrees"]["average"][1] == 1
 
 
 def test_head_method_uses_selected_head(service: Service) -> None:
-    response = call_function(method_function(service), method="head", layer=0, head=1)
+    response = call_function(make_method_call(service), method="head", layer=0, head=1)
     translation = service.translate(service.check(FIRST))
     assert response["head"] == [0, 1]
     row = translation.attention.cross[0, 1, 1]
@@ -84,15 +84,15 @@ def test_curve_uses_ranking_or_random_order(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     question = attribution_query(local_translator(service), translation, [1])
     order = list(reversed(removable_words(translation)))
-    assert call_function(erasure_curve_function(service), order=order)["curve"] == pytest.approx(
+    assert call_function(make_erasure_curve_call(service), order=order)["curve"] == pytest.approx(
         erasure_curve(question, order), abs=1e-4
     )
-    chance = call_function(erasure_curve_function(service), chance=2)["curve"]
+    chance = call_function(make_erasure_curve_call(service), chance=2)["curve"]
     assert chance == pytest.approx(erasure_curve(question, random_orders(question)[2]), abs=1e-4)
 
 
 def test_logit_parts_sum_to_logit(service: Service) -> None:
-    response = call_function(logit_function(service), token=1)
+    response = call_function(make_logit_call(service), token=1)
     translation = service.translate(service.check(FIRST))
     assert len(response["layers"][0]) == len(translation.target_tokens)
     for place in range(len(response["words"])):
@@ -110,7 +110,7 @@ def test_logit_parts_sum_to_logit(service: Service) -> None:
     ],
 )  # fmt: skip
 def test_invalid_questions_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
-    response = call_function(method_function(service), **({"method": "average"} | values))
+    response = call_function(make_method_call(service), **({"method": "average"} | values))
     assert response["what"] == "error"
     assert response["word"] != "our_fault"
 
@@ -119,7 +119,7 @@ def test_invalid_questions_are_rejected_with_message(service: Service, values: d
     "values", [{"order": [0]}, {"order": "all"}, {"order": [0, 0]}, {"chance": 99}, {"chance": None}]
 )
 def test_invalid_orders_are_rejected_with_message(service: Service, values: dict[str, Any]) -> None:
-    response = call_function(erasure_curve_function(service), **values)
+    response = call_function(make_erasure_curve_call(service), **values)
     assert response["what"] == "error"
     assert response["word"] != "our_fault"
 
@@ -130,8 +130,8 @@ def test_flow_limit_counts_tokens_and_is_reported(service: Service, monkeypatch:
         len(attention_rollout._build_graph(attention_rollout.mixing_from_attention(translation.attention), 1).ends) // 2
     )
     monkeypatch.setattr(attention_rollout, "MAX_FLOW_WORK", graph * len(source_words(translation)))
-    assert "scores" in call_function(method_function(service), method="flow", places=[1])
-    response = call_function(method_function(service), method="flow", places=[1, 2])
+    assert "scores" in call_function(make_method_call(service), method="flow", places=[1])
+    response = call_function(make_method_call(service), method="flow", places=[1, 2])
     assert (response["what"], response["word"], response["values"]["edges"]) == ("error", "flow_too_long", graph)
 
 
@@ -147,7 +147,7 @@ def test_slow_gradients_stop_before_time_limit() -> None:
 def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     translation = service.translate(service.check(FIRST))
     monkeypatch.setattr(attribution, "MAX_SECONDS", 0.0)  # one round, however fast the machine is
-    response = call_function(method_function(service), method="integrated")
+    response = call_function(make_method_call(service), method="integrated")
     expected = integrated_gradients(local_translator(service), translation, [1], seconds=0.0)
     assert response["gap"]["missing"] == pytest.approx(abs(expected.completeness_gap), abs=1e-3)
     assert response["gap"]["missing"] == pytest.approx(
@@ -162,15 +162,15 @@ def test_integrated_gradients_report_gap_and_total(service: Service, monkeypatch
         with watch(model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
             score.append(float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]]))
     assert response["gap"]["expected"] == pytest.approx(score[0] - score[1], abs=1e-3)
-    assert call_function(method_function(service), method="erasure")["gap"] is None
+    assert call_function(make_method_call(service), method="erasure")["gap"] is None
 
 
 def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = weights_digest(MODELS / "toy")
     monkeypatch.setattr(stored_reports, "_read_report", lambda kind, name: {"weights": weights, "name": name})
-    assert call_function(faithfulness_function(service))["report"] == {"weights": weights, "name": "toy"}
+    assert call_function(make_faithfulness_call(service))["report"] == {"weights": weights, "name": "toy"}
     monkeypatch.setattr(stored_reports, "_read_report", lambda kind, name: {"weights": "others"})
-    assert call_function(faithfulness_function(service))["report"] is None
+    assert call_function(make_faithfulness_call(service))["report"] is None
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
@@ -184,7 +184,7 @@ def test_bundled_model_report_is_returned(name: str) -> None:
 def test_bundled_model_atlas_is_returned(name: str) -> None:
     atlas = stored_reports.stored_report(Service(Settings()), ATLAS, name)
     assert atlas is not None
-    answer = stored_reports.atlas_function(Service(Settings()))({"model": name})
+    answer = stored_reports.make_atlas_call(Service(Settings()))({"model": name})
     assert answer["atlas"] == atlas
     assert len(answer["aligning"]) == 8
     assert all(0 < each["low"] < each["error_rate"] < each["high"] < 1 for each in answer["aligning"])
@@ -210,7 +210,7 @@ def test_account_matches_model(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     token = translation.target_tokens[1]
     others = [other for other in token.alternatives if other.id != token.id]
-    response = call_function(account_function(service), place=1)
+    response = call_function(make_account_call(service), place=1)
     own = word_account(local_translator(service), translation, 1, others[0].id)
     assert response["rival"]["id"] == others[0].id
     assert [rival["id"] for rival in response["rivals"]] == [other.id for other in others[:MAX_RIVALS]]
@@ -219,20 +219,20 @@ def test_account_matches_model(service: Service) -> None:
     assert response["lead"] == pytest.approx(
         sum(response["source"]) + sum(response["prefix"]) + response["constants"], abs=1e-4
     )
-    other = call_function(account_function(service), place=1, rival=others[1].id)
+    other = call_function(make_account_call(service), place=1, rival=others[1].id)
     assert other["rival"]["id"] == others[1].id
     assert other["lead"] != response["lead"]
 
 
 def test_account_opens_into_heads_and_keys(service: Service) -> None:
-    whole = call_function(account_function(service), place=1)
-    heads = np.array(call_function(account_heads_function(service), place=1)["heads"])
+    whole = call_function(make_account_call(service), place=1)
+    heads = np.array(call_function(make_account_heads_call(service), place=1)["heads"])
     np.testing.assert_allclose(heads.sum(axis=(0, 1)), whole["source"], atol=1e-3)
-    keys = np.array(call_function(account_keys_function(service), place=1, layer=0, head=1)["keys"])
+    keys = np.array(call_function(make_account_keys_call(service), place=1, layer=0, head=1)["keys"])
     np.testing.assert_allclose(keys.sum(axis=0), heads[0, 1], atol=2e-4)
     for wrong in ({"place": 99, "layer": 0, "head": 0}, {"place": 1, "layer": 9, "head": 0}, {"place": 1, "layer": 0}):
         with pytest.raises(PageError):
-            account_keys_function(service)({"request": FIRST, **wrong})
+            make_account_keys_call(service)({"request": FIRST, **wrong})
 
 
 @pytest.mark.parametrize(
@@ -240,4 +240,4 @@ def test_account_opens_into_heads_and_keys(service: Service) -> None:
 )
 def test_invalid_accounts_are_rejected(service: Service, values: dict[str, Any]) -> None:
     with pytest.raises(PageError):
-        account_function(service)({"request": FIRST, **values})
+        make_account_call(service)({"request": FIRST, **values})

@@ -15,7 +15,7 @@ from headlight.viz.server.calls import call_json
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.two_models import match_languages, model_menu, second_answer_function
+from headlight.viz.tabs.two_models import make_second_answer_call, match_languages, model_menu
 from tests.letters import NEAR, decoded
 
 BEER = "ich mochte ein bier"
@@ -30,7 +30,7 @@ def service() -> Service:
 def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
     """The parsed response of the browser call."""
     values: dict[str, Any] = json.loads(
-        call_json(second_answer_function(service), {"request": request, "other": other})
+        call_json(make_second_answer_call(service), {"request": request, "other": other})
     )
     return values
 
@@ -93,7 +93,7 @@ def test_reverse_model_is_matched_crosswise(service: Service) -> None:
     first = service.translate(service.check(FIRST))
     response = json.loads(
         call_json(
-            second_answer_function(service),
+            make_second_answer_call(service),
             {"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True},
         )
     )
@@ -197,5 +197,5 @@ def test_menu_lists_local_translators() -> None:
 )
 def test_invalid_values_are_rejected_by_name(service: Service, values: dict[str, Any], field: str, word: str) -> None:
     with pytest.raises(PageError) as error:
-        second_answer_function(service)({"request": FIRST} | values)
+        make_second_answer_call(service)({"request": FIRST} | values)
     assert (error.value.field, error.value.word) == (field, word)

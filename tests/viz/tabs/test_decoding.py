@@ -19,10 +19,10 @@ from headlight.viz.settings import Settings
 from headlight.viz.tabs.decoding import (
     build,
     finished_nodes,
+    make_probabilities_call,
+    make_search_call,
+    outcome_reasons,
     path_texts,
-    probabilities_function,
-    reasons,
-    search_function,
 )
 from headlight.viz.tabs.figure_json import figure_json, parse_style
 from tests.viz.figures_examples import make_translation, make_tree
@@ -40,7 +40,7 @@ def service() -> Service:
 
 
 def search(service: Service, **request: Any) -> dict[str, Any]:
-    return search_function(service)({"request": {"text": BEER, **request}, **LOOK})
+    return make_search_call(service)({"request": {"text": BEER, **request}, **LOOK})
 
 
 def node(step: int, token: int, outcome: Outcome, score: float = -1.0, parent: int = -1) -> BeamNode:
@@ -126,12 +126,12 @@ def test_every_outcome_has_a_reason() -> None:
         node(2, 9, "dropped", -1.7, 6),
     ]
     expected = ["kept", "kept", "worse", "ended", "kept", "late_end", "kept", "ended", "over", "over", "worse"]
-    assert reasons(nodes, 2, {END}) == expected
+    assert outcome_reasons(nodes, 2, {END}) == expected
 
 
 def test_truncated_and_finished_hypotheses_are_distinguished() -> None:
     nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
-    assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
+    assert outcome_reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
     assert finished_nodes(BeamTree(tuple(nodes)), {END}) == [
         1,
         0,
@@ -160,7 +160,7 @@ def test_every_reason_and_outcome_has_phrases() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_figures_use_page_language(service: Service, theme: str, language: str) -> None:
     request_values = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
-    bars = probabilities_function(service)(request_values)["figure"]
+    bars = make_probabilities_call(service)(request_values)["figure"]
     annotations = [each["text"] for each in bars["layout"]["annotations"][:2]]
     assert annotations == [phrases(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
 
@@ -174,7 +174,7 @@ def test_page_figure_has_no_title_and_is_compact() -> None:
 
 
 def test_bars_match_captured_probabilities(service: Service) -> None:
-    figure = probabilities_function(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
+    figure = make_probabilities_call(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
     tokens = service.translate(service.check({"text": BEER, "beam_size": 3})).target_tokens
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
 
@@ -196,7 +196,8 @@ LOOKS = [
 
 @pytest.mark.parametrize(
     ("server", "changed", "field", "word"),
-    [(search_function, *each) for each in REQUESTS] + [(probabilities_function, *each) for each in (*REQUESTS, *LOOKS)],
+    [(make_search_call, *each) for each in REQUESTS]
+    + [(make_probabilities_call, *each) for each in (*REQUESTS, *LOOKS)],
 )
 def test_invalid_values_are_rejected_by_name(
     service: Service, server: Any, changed: dict[str, Any], field: str, word: str

@@ -16,10 +16,10 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.heads import (
     MAX_LISTED_HEADS,
-    effect_maps_function,
-    effects_function,
-    links_function,
-    measured_effect_function,
+    make_effect_maps_call,
+    make_effects_call,
+    make_links_call,
+    make_measured_effect_call,
 )
 from headlight.viz.token_labels import make_visible
 
@@ -32,7 +32,7 @@ def service() -> Service:
 
 
 def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> None:
-    response = links_function(service)({"model": "toy", "rows": [PAIR, PAIR]})
+    response = make_links_call(service)({"model": "toy", "rows": [PAIR, PAIR]})
     assert {tuple(head[:3]) for head in response["heads"]} == {
         (layer, head, shift) for layer in range(2) for head in range(4) for shift in (0, 1)
     }
@@ -45,20 +45,20 @@ def test_gold_links_are_counted_for_every_head_and_shift(service: Service) -> No
 
 def test_gold_table_of_other_direction_is_reversed(service: Service) -> None:
     english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
-    count = links_function(service)
+    count = make_links_call(service)
     assert count({"model": "toy", "rows": [english], "reversed": True}) == count({"model": "toy", "rows": [PAIR]})
 
 
 @pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])
 def test_invalid_links_are_rejected(service: Service, rows: Any) -> None:
     with pytest.raises(PageError) as error:
-        links_function(service)({"model": "toy", "rows": rows})
+        make_links_call(service)({"model": "toy", "rows": rows})
     assert error.value.word == "bad_links"
 
 
 def test_word_effects_match_model(service: Service) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
-    answer = effects_function(service)({"request": request, "place": 2})
+    answer = make_effects_call(service)({"request": request, "place": 2})
     heads = answer["strongest"]
     translation = service.translate(service.check(request))
     own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED_HEADS)
@@ -74,44 +74,44 @@ def test_effects_against_a_rival_match_the_model(service: Service) -> None:
     translation = service.translate(service.check(request))
     query = {"request": request, "place": 2, "rival": 5}
     own = service.run_on_translator("toy", summarise_effects, translation, 2, MAX_LISTED_HEADS, 5)
-    assert effects_function(service)(query)["strongest"] == [asdict(head) for head in own.strongest]
-    assert effects_function(service)(query)["rival"]["id"] == 5
+    assert make_effects_call(service)(query)["strongest"] == [asdict(head) for head in own.strongest]
+    assert make_effects_call(service)(query)["rival"]["id"] == 5
     first = own.strongest[0]
     head = {"kind": first.kind, "layer": first.layer, "head": first.head}
-    assert measured_effect_function(service)(query | head)["measured"] == pytest.approx(first.measured, abs=1e-5)
+    assert make_measured_effect_call(service)(query | head)["measured"] == pytest.approx(first.measured, abs=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [{"rival": -1}, {"rival": 10**6}, {"head": 99}, {"layer": None}, {"kind": "self"}])
 def test_measured_effect_needs_head_and_token(service: Service, wrong: dict[str, Any]) -> None:
     query = {"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": 2, "rival": 5}
     with pytest.raises(PageError):
-        measured_effect_function(service)(query | {"kind": "cross", "layer": 0, "head": 1} | wrong)
+        make_measured_effect_call(service)(query | {"kind": "cross", "layer": 0, "head": 1} | wrong)
 
 
 @pytest.mark.parametrize("place", [None, -1, 99, "0", True])
 def test_effects_of_missing_word_are_rejected(service: Service, place: Any) -> None:
     with pytest.raises(PageError):
-        effects_function(service)({"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": place})
+        make_effects_call(service)({"request": {"text": "ich mochte ein bier", "model": "toy"}, "place": place})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_effect_maps_match_model(service: Service, kind: Kind) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
-    maps = decode_array(effect_maps_function(service)({"request": request, "kind": kind})["effects"])
+    maps = decode_array(make_effect_maps_call(service)({"request": request, "kind": kind})["effects"])
     translation = service.translate(service.check(request))
     np.testing.assert_allclose(maps, service.run_on_translator("toy", effect_maps, translation, kind), atol=1e-6)
-    leads = decode_array(effect_maps_function(service)({"request": request, "kind": kind, "lead": True})["effects"])
+    leads = decode_array(make_effect_maps_call(service)({"request": request, "kind": kind, "lead": True})["effects"])
     expected = service.run_on_translator("toy", effect_maps, translation, kind, LIKELIEST)
     np.testing.assert_allclose(leads, expected, atol=1e-6)
     with pytest.raises(PageError):
-        effect_maps_function(service)({"request": request, "kind": "self"})
+        make_effect_maps_call(service)({"request": request, "kind": "self"})
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_effect_maps_of_one_word_match_model(service: Service, kind: Kind) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     translation = service.translate(service.check(request))
-    call = effect_maps_function(service)
+    call = make_effect_maps_call(service)
     for query, rival in (({}, None), ({"lead": True}, LIKELIEST), ({"lead": True, "rival": 5}, 5)):
         answer = call({"request": request, "kind": kind, "place": 2} | query)
         (own,) = service.run_on_translator("toy", word_effects, translation, [2], rival)

@@ -40,7 +40,7 @@ def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
 def test_live_answer_is_greedy_without_progress(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL", 0)
+    monkeypatch.setattr(translate_tab, "MESSAGE_INTERVAL_SECONDS", 0)
     options = {"beam_size": 4, "temperature": 0.7, "target": "Something else.", "seed": 3}
     (answer,) = messages(translate_widget, text=TYPED, turn=5, **options)
     assert (answer["what"], answer["turn"]) == ("answer", 5)
@@ -65,11 +65,11 @@ def test_only_true_enables_live(translate_widget: TranslateWidget, live: Any) ->
 def test_live_yields_to_other_requests_and_reports_it(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0.05)
-    with service.line.enqueue(OTHER):
+    monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT_SECONDS", 0.05)
+    with service.request_queue.enqueue(OTHER):
         assert messages(translate_widget, text=TYPED, turn=6) == [{"turn": 6, "what": "busy"}]
     assert messages(translate_widget, text=TYPED)[0]["what"] == "answer"
-    assert service.line.is_idle()
+    assert service.request_queue.is_idle()
 
 
 def test_live_answer_yields_within_one_step(
@@ -82,7 +82,7 @@ def test_live_answer_yields_within_one_step(
         for progress in tell(request, stop):
             steps.append(progress.text)
             if len(steps) == 1:
-                places.append(service.line.enqueue(OTHER))
+                places.append(service.request_queue.enqueue(OTHER))
             yield progress
 
     places: list[Any] = []
@@ -105,7 +105,7 @@ def test_newer_sentence_cancels_older_one_within_one_step(
             seen.append(request.text)
             yield progress
             if len(seen) == 1:  # the visitor types on: the next request stops this one and waits for its end
-                monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT", 0)
+                monkeypatch.setattr(translate_tab, "LIVE_TIMEOUT_SECONDS", 0)
                 newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
 
     monkeypatch.setattr(service, "stream", stepping)
@@ -122,7 +122,7 @@ def test_untranslatable_text_returns_message(translate_widget: TranslateWidget) 
 def test_stopping_server_reports_busy(
     translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.line, "closed", True)
+    monkeypatch.setattr(service.request_queue, "closed", True)
     assert [each["what"] for each in messages(translate_widget, text=TYPED)] == ["busy"]
 
 
@@ -137,6 +137,6 @@ def test_out_of_order_requests_keep_the_later_one(translate_widget: TranslateWid
 
 
 def test_late_older_request_does_not_replace_newer_one(translate_widget: TranslateWidget, service: Service) -> None:
-    with translate_widget._replace_job("one", 9), service.line.enqueue_live(VISITOR.get()) as newer:
+    with translate_widget._replace_job("one", 9), service.request_queue.enqueue_live(VISITOR.get()) as newer:
         assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
         assert not newer.cancelled

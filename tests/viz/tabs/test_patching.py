@@ -10,7 +10,7 @@ from headlight.model.records import KINDS
 from headlight.viz.errors import PageError
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.patching import patching_function
+from headlight.viz.tabs.patching import make_patching_call
 from tests.viz.local_translator import local_translator
 
 SENTENCES = ("Der Mann sieht die Katze.", "Der Hund sieht die Katze.")
@@ -22,7 +22,7 @@ def service() -> Service:
 
 
 def test_batches_add_up_to_shares_of_one_call(service: Service) -> None:
-    patch_pair = patching_function(service)
+    patch_pair = make_patching_call(service)
     request = {"text": SENTENCES[0], "model": "de-en"}
     shares: list[float] = []
     answer = patch_pair({"request": request, "other": SENTENCES[1]})
@@ -48,5 +48,5 @@ def test_batches_add_up_to_shares_of_one_call(service: Service) -> None:
 def test_invalid_pair_is_rejected_with_its_field(service: Service, values: dict[str, object], field: str) -> None:
     request = {"text": SENTENCES[0], "model": "de-en"}
     with pytest.raises(PageError) as raised:
-        patching_function(service)({"request": request, "other": SENTENCES[1], **values})
+        make_patching_call(service)({"request": request, "other": SENTENCES[1], **values})
     assert raised.value.field == field

@@ -22,11 +22,11 @@ from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.whatif import (
-    changed_answer_function,
-    importance_function,
-    interactions_function,
-    pruning_curve_function,
-    pruning_search_function,
+    make_changed_answer_call,
+    make_importance_call,
+    make_interactions_call,
+    make_pruning_curve_call,
+    make_pruning_search_call,
 )
 from tests.viz.local_translator import local_translator
 from tests.viz.tabs.test_compare import BEER, FIRST
@@ -42,7 +42,7 @@ def service() -> Service:
 def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str, Any]:
     """The parsed response of the browser call."""
     sent = {"request": request, "interventions": interventions}
-    values: dict[str, Any] = json.loads(call_json(changed_answer_function(service), sent))
+    values: dict[str, Any] = json.loads(call_json(make_changed_answer_call(service), sent))
     return values
 
 
@@ -112,7 +112,7 @@ def test_invalid_request_is_reported(service: Service) -> None:
 
 def measure_importance(service: Service, **values: Any) -> dict[str, Any]:
     """One answer about importance, as the browser reads it."""
-    result: dict[str, Any] = json.loads(call_json(importance_function(service), {"request": FIRST} | values))
+    result: dict[str, Any] = json.loads(call_json(make_importance_call(service), {"request": FIRST} | values))
     return result
 
 
@@ -152,7 +152,7 @@ def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pyt
     losses: list[dict[str, Any]] = []
     response = {"next": 0, "all": 1}
     while response["next"] < response["all"]:
-        response = call_function(interactions_function(service), part=part, first=response["next"])
+        response = call_function(make_interactions_call(service), part=part, first=response["next"])
         assert 0 < len(response["losses"]) <= 7
         losses += response["losses"]
     config = local_translator(service).model.config
@@ -175,7 +175,7 @@ def test_interactions_are_measured_in_batches(service: Service, monkeypatch: pyt
     ],
 )
 def test_interactions_without_head_are_rejected(service: Service, part: Any, word: str) -> None:
-    assert call_function(interactions_function(service), part=part)["word"] == word
+    assert call_function(make_interactions_call(service), part=part)["word"] == word
 
 
 def test_first_change_is_first_differing_translation(service: Service) -> None:
@@ -183,7 +183,7 @@ def test_first_change_is_first_differing_translation(service: Service) -> None:
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     response = {"found": None, "next": 1, "all": 1}
     while response["found"] is None and response["next"] <= response["all"]:
-        response = call_function(pruning_search_function(service), order=order, first=response["next"])
+        response = call_function(make_pruning_search_call(service), order=order, first=response["next"])
     plain = local_translator(service).translate(BEER).text
     texts = []
     for count in range(1, len(order) + 1):
@@ -196,11 +196,11 @@ def test_first_change_is_first_differing_translation(service: Service) -> None:
 
 @pytest.mark.parametrize("order", [None, [], [{"kind": "cross"}], "all"])
 def test_invalid_head_order_is_rejected(service: Service, order: Any) -> None:
-    assert call_function(pruning_search_function(service), order=order)["word"] == "wrong_type"
+    assert call_function(make_pruning_search_call(service), order=order)["word"] == "wrong_type"
 
 
 def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) -> None:
-    assert call_function(pruning_curve_function(service))["curve"] is None
+    assert call_function(make_pruning_curve_call(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     refresh_checksums(tmp_path / "toy")
     order = tuple(part for part in all_parts(local_translator(service).model.config) if part.head is not None)[::-1]
@@ -214,7 +214,7 @@ def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) 
     refresh_checksums(tmp_path / "toy")
     curved = Service(Settings(model="toy", models_folder=tmp_path))
     assert [card.revision for card in curved.models()] == [card.revision for card in plain]
-    response = call_function(pruning_curve_function(curved))["curve"]
+    response = call_function(make_pruning_curve_call(curved))["curve"]
     assert response["order"] == [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in order]
     assert response["points"] == [{"off": 0, "chrf": 80.5, "same": 1.0}, {"off": 2, "chrf": 11.25, "same": 0.25}]
     assert (response["corpus"], response["sentences"], response["ranked_on"]) == ("mini.tsv", 200, 50)
@@ -227,7 +227,7 @@ def test_interventions_do_not_affect_other_visitors(service: Service) -> None:
     with ThreadPoolExecutor(2 * len(requests)) as threads:
         changed = [threads.submit(ask, service, everything, request) for request in requests]
         measured_ = [
-            threads.submit(call_function, importance_function(service), request=request) for request in requests
+            threads.submit(call_function, make_importance_call(service), request=request) for request in requests
         ]
         responses = [each.result() for each in changed]
         losses = [each.result()["losses"] for each in measured_]
@@ -235,5 +235,5 @@ def test_interventions_do_not_affect_other_visitors(service: Service) -> None:
     for request, with_all_off, losses_found in zip(requests, responses, losses, strict=True):
         assert with_all_off["before"] == pytest.approx(ask(alone, [], request)["before"], abs=1e-5)
         assert with_all_off["after"] == pytest.approx(ask(alone, everything, request)["after"], abs=1e-5)
-        expected = call_function(importance_function(alone), request=request)["losses"]
+        expected = call_function(make_importance_call(alone), request=request)["losses"]
         assert [each["loss"] for each in losses_found] == pytest.approx([each["loss"] for each in expected], abs=2e-4)

@@ -28,12 +28,12 @@ from headlight.viz.tabs.why import (
     PROBES,
     RowSelection,
     compute_head,
-    measure_function,
+    make_measure_call,
+    make_row_call,
+    make_score_call,
+    make_stream_call,
     parse_row_selection,
-    row_function,
-    score_function,
     softmax_steps,
-    stream_function,
     visible_keys,
 )
 from headlight.viz.token_labels import make_visible
@@ -179,7 +179,7 @@ def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
 
 
 def test_products_sum_to_score_and_exponentials_to_row_total(service: Service) -> None:
-    text = call_json(row_function(service), {"request": {"text": BEER}, **PAIR})
+    text = call_json(make_row_call(service), {"request": {"text": BEER}, **PAIR})
     answer = json.loads(text)
     query, keys = unpacked(answer["query"]), unpacked(answer["keys"])
     assert answer["own"] == list(range(len(keys)))
@@ -199,7 +199,7 @@ def test_key_contributions_sum_to_head_contribution(tiny: OneModel, kind: Kind) 
     target_ids = tuple(token.id for token in translation.target_tokens)
     request = {"text": SENTENCES[0], "target": target_ids}
     values = {"request": request, "kind": kind, "layer": layer, "head": head, "row": row, "column": None}
-    answer = stream_function(tiny)(values)  # type: ignore[arg-type]
+    answer = make_stream_call(tiny)(values)  # type: ignore[arg-type]
     place = f"decoder.layers.{layer}.{'self' if kind == 'decoder' else 'cross'}_attention"
     seen = tiny.one.translate(
         replace(translation.request, target=target_ids, capture=(f"{place}.mixed",))
@@ -221,7 +221,7 @@ def test_lifted_tokens_match_ablation() -> None:
     model = tiny.one.model
     ids = [token.id for token in translation.target_tokens]
     request = {"text": SENTENCES[0], "target": tuple(ids)}
-    answer = stream_function(tiny)({"request": request, **PAIR, "layer": layer, "head": head, "row": row})  # type: ignore[arg-type]
+    answer = make_stream_call(tiny)({"request": request, **PAIR, "layer": layer, "head": head, "row": row})  # type: ignore[arg-type]
     stream = f"decoder.layers.{layer}.around_feed_forward.stream"
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
     with torch.no_grad(), watch(model, stream) as seen:
@@ -237,7 +237,7 @@ def test_lifted_tokens_match_ablation() -> None:
 
 
 def test_encoder_heads_have_no_logit_contribution(service: Service) -> None:
-    answer = stream_function(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
+    answer = make_stream_call(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
     assert answer["moved"] is None
     assert unpacked(answer["total"]).any()
 
@@ -245,14 +245,14 @@ def test_encoder_heads_have_no_logit_contribution(service: Service) -> None:
 def test_weakest_keys_are_collapsed_and_sums_are_preserved(service: Service) -> None:
     text = " ".join([BEER] * 14)
     values = {"request": {"text": text}, **PAIR, "column": None}
-    folded, whole = stream_function(service)(values), stream_function(service)(values | {"every": True})
+    folded, whole = make_stream_call(service)(values), make_stream_call(service)(values | {"every": True})
     keys = len(service.translate(service.check({"text": text})).source_tokens)
     assert (len(folded["own"]), len(whole["own"])) == (MAX_LINES, keys)
     assert whole["rest"] is None
     together = unpacked(folded["written"]).sum(axis=0) + unpacked(folded["rest"])
     np.testing.assert_allclose(together, unpacked(folded["total"]), atol=1e-4)
     np.testing.assert_allclose(unpacked(whole["written"]).sum(axis=0), unpacked(whole["total"]), atol=1e-4)
-    assert len(unpacked(row_function(service)(values)["keys"])) == MAX_LINES
+    assert len(unpacked(make_row_call(service)(values)["keys"])) == MAX_LINES
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_weakest_keys_are_collapsed_and_sums_are_preserved(service: Service) -> 
 )
 def test_invalid_values_are_rejected_by_name(service: Service, changed: dict[str, Any], field: str, word: str) -> None:
     values = {"request": {"text": BEER}, **PAIR} | changed
-    for function in (row_function(service), stream_function(service)):
+    for function in (make_row_call(service), make_stream_call(service)):
         with pytest.raises(PageError) as error:
             function(values)
         assert (error.value.field, error.value.word) == (field, word)
@@ -305,7 +305,7 @@ def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: st
     values = {"request": {"text": SENTENCES[0]}} | PAIR | {"kind": kind, "row": 3, "column": 1, "side": side}
     answer = tiny.one.translate(SENTENCES[0])
     own = score_parts(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side)  # type: ignore[arg-type]
-    sent = score_function(tiny)(values)  # type: ignore[arg-type]
+    sent = make_score_call(tiny)(values)  # type: ignore[arg-type]
     assert sent["score"] == pytest.approx(own.score, abs=1e-5)
     assert [part["value"] for part in sent["parts"]] == pytest.approx([part.value for part in own.parts], abs=1e-5)
     for part, each in zip(sent["parts"], own.parts, strict=True):
@@ -313,7 +313,7 @@ def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: st
         assert len(part["reads"]) == min(MAX_READS, len(each.reads))
         assert all(value == pytest.approx(each.reads[place], abs=1e-5) for place, value in part["reads"])
     json.dumps(sent)
-    measured = measure_function(tiny)(values)  # type: ignore[arg-type]
+    measured = make_measure_call(tiny)(values)  # type: ignore[arg-type]
     first = [part for part in own.parts if part.writer != "biases"][:MAX_MEASURED_PARTS]
     weight, *without = weight_without(tiny.one, answer, Cell(kind, 1, 2, 3, 1), side, first)  # type: ignore[arg-type]
     assert measured["weight"] == pytest.approx(weight, abs=1e-6)
@@ -331,7 +331,7 @@ def test_score_parts_match_model_and_expand(tiny: OneModel, kind: Kind, side: st
 )
 def test_score_parts_without_cell_are_rejected(tiny: OneModel, changes: dict[str, Any], word: str) -> None:
     values = {"request": {"text": SENTENCES[0]}, "side": "key"} | PAIR | changes
-    for function in (score_function, measure_function):
+    for function in (make_score_call, make_measure_call):
         with pytest.raises(PageError) as refused:
             function(tiny)(values)  # type: ignore[arg-type]
         assert refused.value.word == word

@@ -11,10 +11,10 @@ from headlight.model.records import FloatArray
 from headlight.model.training.build_lesson.model import HEAD_WIDTH
 from headlight.model.training.build_lesson.sentence_numbers import padded_trace, probabilities_without, run_on_scores
 from headlight.viz.lessons.quiz.case import Case, Item
-from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, SHOWN_DECIMALS, Question, outcomes, table
+from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, SHOWN_DECIMALS, Question, make_outcomes, make_table
 
-SHORT, LONG = 3, 6  # words of a sentence
-LINES = {  # lines that make no weights of scores
+SHORT_LENGTH, LONG_LENGTH = 3, 6  # sentence lengths in words
+WRONG_SOFTMAX_LINES = {  # wrong implementations of the softmax over keys
     "columns": "s.softmax(-2)",
     "linear": "s / s.sum(-1, keepdim=True)",
     "whole": "s.exp() / s.exp().sum()",
@@ -22,58 +22,58 @@ LINES = {  # lines that make no weights of scores
 }
 RATIO_RANGE = (1.3, 4.0)
 LETTERS = ("a", "b", "c", "d", "e", "f")
-MIN_SCORE = 0.3  # below, a score that is divided too early cannot be told from the right one
-MIN_DROP = 0.15  # of the probability, between the word that matters most and the next one
+MIN_SCORE = 0.3  # smallest score that differs clearly from the same score divided by √d_k
+MIN_DROP = 0.15  # smallest difference between the probabilities without the first and without the second word
 
 
-def dot(case: Case) -> Question | None:
-    """Return a score to calculate from a query and a key."""
-    asking, other = case.two(len(case.pair.source))
+def make_dot_question(case: Case) -> Question | None:
+    """Ask for a score, given the query and key vectors of two words."""
+    query_position, key_position = case.sample_two(len(case.pair.source))
     query, key = case.head_values("encoder.query"), case.head_values("encoder.key")
-    words = case.pair.source[asking], case.pair.source[other]
-    vectors = [[*query[word], *key[word]] for word in (asking, other)]
-    score = query[asking] @ key[other]
+    words = case.pair.source[query_position], case.pair.source[key_position]
+    vectors = [[*query[position], *key[position]] for position in (query_position, key_position)]
+    score = query[query_position] @ key[key_position]
     if abs(score) < MIN_SCORE:
         return None
     return Question(
         "numbers",
-        outcomes(
+        make_outcomes(
             right=score,
-            turned=query[other] @ key[asking],
-            own=query[asking] @ key[asking],
-            one=query[asking, 0] * key[other, 0],
+            turned=query[key_position] @ key[query_position],
+            own=query[query_position] @ key[query_position],
+            one=query[query_position, 0] * key[key_position, 0],
             early=score / math.sqrt(HEAD_WIDTH),
         ),
         values={"asking": words[0], "other": words[1]},
-        tables=(table(words, ("q₁", "q₂", "k₁", "k₂"), vectors),),
+        tables=(make_table(words, ("q₁", "q₂", "k₁", "k₂"), vectors),),
         labels=("q · k",),
     )
 
 
-def swapped(case: Case) -> Question:
-    """Return the effect of `k @ q.T` in place of `q @ k.T`."""
-    row, column = case.two(SHORT)
+def make_swapped_question(case: Case) -> Question:
+    """Ask for an entry of the score matrix if the code computes `k @ q.T` instead of `q @ k.T`."""
+    row, column = case.sample_two(SHORT_LENGTH)
     scores = case.head_values("encoder.query") @ case.head_values("encoder.key").T
     words = case.pair.source
     return Question(
         "numbers",
-        outcomes(
+        make_outcomes(
             right=(case.head_values("encoder.key") @ case.head_values("encoder.query").T)[row, column],
             same=scores[row, column],
             diagonal=scores[row, row],
             negative=-scores[row, column],
         ),
         values={"row": words[row], "column": words[column]},
-        tables=(table(words, words, scores),),
+        tables=(make_table(words, words, scores),),
         labels=(f"{words[row]}, {words[column]}",),
     )
 
 
-def scale(case: Case) -> Question | None:
-    """Return the ratio of two weights, to choose from their scores before the division."""
+def make_scale_question(case: Case) -> Question | None:
+    """Ask for the ratio of two weights, given their scores before the division by √d_k."""
     row = case.random.randrange(len(case.pair.source))
-    first, second = case.two(len(case.pair.source))
-    # The ratio of the numbers that the question shows is the one that a reader calculates.
+    first, second = case.sample_two(len(case.pair.source))
+    # Rounded as the question shows them, because the reader calculates with the rounded scores.
     scores = np.round(case.head_values("encoder.query")[row] @ case.head_values("encoder.key").T, SHOWN_DECIMALS)
     gap = scores[first] - scores[second]
     ratios = {
@@ -82,92 +82,96 @@ def scale(case: Case) -> Question | None:
         "width": math.exp(gap / HEAD_WIDTH),
         "difference": gap / math.sqrt(HEAD_WIDTH),
     }
-    if not RATIO_RANGE[0] <= ratios[RIGHT] <= RATIO_RANGE[1] or not _apart(list(ratios.values())):
+    if not RATIO_RANGE[0] <= ratios[RIGHT] <= RATIO_RANGE[1] or not _are_apart(list(ratios.values())):
         return None
     answers = {name: f"{ratio:.2f}" for name, ratio in ratios.items()}
     words = case.pair.source
     return Question(
         "choice",
-        outcomes(**answers),
+        make_outcomes(**answers),
         values={"asking": words[row], "first": words[first], "second": words[second], "width": HEAD_WIDTH},
-        tables=(table((words[row],), (words[first], words[second]), [[scores[first], scores[second]]]),),
+        tables=(make_table((words[row],), (words[first], words[second]), [[scores[first], scores[second]]]),),
         options=tuple(sorted(answers.values(), key=float)),
     )
 
 
-def _apart(numbers: list[float]) -> bool:
-    ordered = sorted(numbers)
-    return all(second - first >= 2 * MIN_GAP for first, second in pairwise(ordered))
+def _are_apart(numbers: list[float]) -> bool:
+    sorted_numbers = sorted(numbers)
+    return all(second - first >= 2 * MIN_GAP for first, second in pairwise(sorted_numbers))
 
 
-def softmax(case: Case) -> Question:
-    """Return a row of weights to calculate from its scores."""
-    row = case.random.randrange(SHORT)
+def make_softmax_question(case: Case) -> Question:
+    """Ask for a row of weights, given its scores."""
+    row = case.random.randrange(SHORT_LENGTH)
     scores = case.head_values("encoder.scores")[row]
     total = scores.sum()
     return Question(
         "numbers",
-        outcomes(
+        make_outcomes(
             right=case.head_values("encoder.shares")[row],
             linear=scores / total if abs(total) > MIN_GAP else None,
             powers=np.exp(scores),
             base=2**scores / (2**scores).sum(),
-            average=np.full(SHORT, 1 / SHORT),
+            average=np.full(SHORT_LENGTH, 1 / SHORT_LENGTH),
         ),
         values={"asking": case.pair.source[row]},
-        tables=(table((case.pair.source[row],), case.pair.source, [scores]),),
+        tables=(make_table((case.pair.source[row],), case.pair.source, [scores]),),
         labels=case.pair.source,
     )
 
 
-def padding(case: Case) -> Question:
-    """Return a weight of a sentence that is padded to the length of a longer one."""
-    row, column = case.two(SHORT)
+def make_padding_question(case: Case) -> Question:
+    """Ask for a weight in a sentence that is padded to the length of a longer one."""
+    row, column = case.sample_two(SHORT_LENGTH)
     trace = padded_trace(case.pair)
     scores = trace["encoder.scores"][case.head, row]
     words = case.pair.source
-    visible = [*scores[: row + 1], *[-math.inf] * (LONG - row - 1)]  # of a decoder
+    causal_scores = [*scores[: row + 1], *[-math.inf] * (LONG_LENGTH - row - 1)]  # as in a decoder
     return Question(
         "numbers",
-        outcomes(
+        make_outcomes(
             right=trace["encoder.shares"][case.head, row, column],
-            counted=shares(scores)[column],
-            causal=shares(np.array(visible))[column] if row < SHORT - 1 else None,
+            counted=softmax(scores)[column],
+            causal=softmax(np.array(causal_scores))[column] if row < SHORT_LENGTH - 1 else None,
             power=math.exp(scores[column]),
-            average=1 / SHORT,
+            average=1 / SHORT_LENGTH,
         ),
-        values={"asking": words[row], "other": words[column], "count": SHORT, "length": LONG},
-        tables=(table((words[row],), (*words, *["@pad"] * (LONG - SHORT)), [scores]),),
+        values={"asking": words[row], "other": words[column], "count": SHORT_LENGTH, "length": LONG_LENGTH},
+        tables=(make_table((words[row],), (*words, *["@pad"] * (LONG_LENGTH - SHORT_LENGTH)), [scores]),),
         labels=(words[column],),
     )
 
 
-def shares(scores: FloatArray) -> FloatArray:
-    """Return the softmax of a row."""
+def softmax(scores: FloatArray) -> FloatArray:
+    """Return the softmax of a row of scores, without a mask."""
     powers = np.exp(scores)
     result: FloatArray = powers / powers.sum()
     return result
 
 
-def bug(case: Case) -> Question | None:
-    """Return the measurements of a test, and lines of which one has made it fail."""
+def make_bug_question(case: Case) -> Question | None:
+    """Ask which line of code made a test fail, given the sums of the rows and columns of its weights."""
     scores = case.head_values("encoder.scores")
-    if np.abs(scores.sum(1)).min() < MIN_SCORE:  # dividing by almost nothing gives numbers that no reader expects
+    if np.abs(scores.sum(1)).min() < MIN_SCORE:  # a division by almost zero gives extreme weights
         return None
-    measured = {name: _sums(run_on_scores(line, scores)) for name, line in LINES.items()}
-    wrong = case.random.choice(list(LINES))
-    if any(np.abs(measured[wrong] - sums).max() < 2 * MIN_GAP for name, sums in measured.items() if name != wrong):
+    measured_sums = {name: _sums(run_on_scores(line, scores)) for name, line in WRONG_SOFTMAX_LINES.items()}
+    wrong_name = case.random.choice(list(WRONG_SOFTMAX_LINES))
+    if any(
+        np.abs(measured_sums[wrong_name] - sums).max() < 2 * MIN_GAP
+        for name, sums in measured_sums.items()
+        if name != wrong_name
+    ):
         return None
-    smallest = float(run_on_scores(LINES[wrong], scores).min())
-    if smallest >= 0 and np.allclose(measured[wrong][:, 0], 1, atol=MIN_GAP):  # its test would pass
+    smallest = float(run_on_scores(WRONG_SOFTMAX_LINES[wrong_name], scores).min())
+    if smallest >= 0 and np.allclose(measured_sums[wrong_name][:, 0], 1, atol=MIN_GAP):  # the test would pass
         return None
-    others = {f"not_{name}": line for name, line in LINES.items() if name != wrong}
+    other_lines = {f"not_{name}": line for name, line in WRONG_SOFTMAX_LINES.items() if name != wrong_name}
     return Question(
         "choice",
-        outcomes(right=LINES[wrong], **others),
+        make_outcomes(right=WRONG_SOFTMAX_LINES[wrong_name], **other_lines),
         values={"smallest": smallest},
-        tables=(table(case.pair.source, ("@row_sum", "@column_sum"), measured[wrong]),),
-        options=case.shuffle(tuple(LINES.values())),
+        tables=(make_table(case.pair.source, ("@row_sum", "@column_sum"), measured_sums[wrong_name]),),
+        options=case.shuffle(tuple(WRONG_SOFTMAX_LINES.values())),
     )
 
 
@@ -176,35 +180,37 @@ def _sums(weights: FloatArray) -> FloatArray:
     return np.stack([weights.sum(1), weights.sum(0)], axis=1)
 
 
-def explains(case: Case) -> Question | None:
-    """Return weights of a row and the probability without each word: the largest weight is not what matters most.
+def make_explanation_question(case: Case) -> Question | None:
+    """Ask which word matters most, given a row of weights and the probability without each word.
 
-    Letters stand for the words, because the translation would give the answer away.
+    The word with the largest weight must be another one. Letters stand for the words, because the translation would
+    reveal the answer.
     """
     row = case.random.randrange(len(case.pair.target))
     weights = case.trace["cross.shares"][:, row].mean(0)  # [Chinese words], over both heads
     *without, whole = probabilities_without(case.pair)[:, row]
     first, second, *_, least = np.argsort(without)
-    looked, next_looked = np.argsort(-weights)[:2]
-    is_clear = without[second] - without[first] >= MIN_DROP and weights[looked] - weights[next_looked] >= MIN_GAP
-    if first == looked or not is_clear:
+    most_attended, second_attended = np.argsort(-weights)[:2]
+    weight_gap = weights[most_attended] - weights[second_attended]
+    is_clear = without[second] - without[first] >= MIN_DROP and weight_gap >= MIN_GAP
+    if first == most_attended or not is_clear:
         return None
     letters = LETTERS[: len(without)]
     return Question(
         "choice",
-        outcomes(right=letters[first], weight=letters[looked], kept=letters[least], second=letters[second]),
+        make_outcomes(right=letters[first], weight=letters[most_attended], kept=letters[least], second=letters[second]),
         values={"probability": float(whole)},
-        tables=(table(letters, ("@weight", "@without"), np.stack([weights, without], axis=1)),),
+        tables=(make_table(letters, ("@weight", "@without"), np.stack([weights, without], axis=1)),),
         options=letters,
     )
 
 
 ATTENTION_ITEMS = (
-    Item("dot", "direction", dot),
-    Item("swapped", "direction", swapped, words=SHORT),
-    Item("softmax", "softmax", softmax, words=SHORT),
-    Item("bug", "softmax", bug, words=SHORT),
-    Item("scale", "scale", scale),
-    Item("padding", "padding", padding, words=SHORT),
-    Item("explains", "explanation", explains, words=LONG),
+    Item("dot", "direction", make_dot_question),
+    Item("swapped", "direction", make_swapped_question, words=SHORT_LENGTH),
+    Item("softmax", "softmax", make_softmax_question, words=SHORT_LENGTH),
+    Item("bug", "softmax", make_bug_question, words=SHORT_LENGTH),
+    Item("scale", "scale", make_scale_question),
+    Item("padding", "padding", make_padding_question, words=SHORT_LENGTH),
+    Item("explains", "explanation", make_explanation_question, words=LONG_LENGTH),
 )

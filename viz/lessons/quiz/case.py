@@ -1,4 +1,4 @@
-"""A random sentence of the tiny translator with its numbers, from which an item makes its question."""
+"""A random sentence of the tiny translator with its intermediate results, and items that make questions from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from headlight.viz.lessons.quiz.question import Question, is_clear
 
 MAX_DRAWS = 500
 HEADS = 2
-CLEAR_PAIRS = tuple(pair for pair in PAIRS if len(set(pair.source)) == len(pair.source))  # a word names one position
+# Without repeated words, so that a word identifies a position.
+CLEAR_PAIRS = tuple(pair for pair in PAIRS if len(set(pair.source)) == len(pair.source))
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Case:
         """Return the words that the decoder's rows must write."""
         return (*self.pair.target, END)
 
-    def two(self, count: int) -> tuple[int, int]:
-        """Return two different numbers below `count`."""
+    def sample_two(self, count: int) -> tuple[int, int]:
+        """Return two different random numbers below `count`."""
         first, second = self.random.sample(range(count), 2)
         return first, second
 
@@ -57,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Item:
-    """A question of the bank. `misconception` is a row of the table in docs/teaching.md.
+    """An item of the question bank. `misconception` is a row of the table in docs/teaching.md.
 
     `make` returns the question of a case, or None for a case without a clear answer. `words`: length of the sentence.
     """
@@ -68,7 +69,7 @@ class Item:
     words: int = 0
 
     def question(self, seed: str | int) -> Question:
-        """Return the question of a seed: the first clear one of its random cases."""
+        """Return the first clear question of the random cases of a seed."""
         random = Random(f"{self.name} {seed}")  # noqa: S311 - for numbers of an exercise
         pairs = [pair for pair in CLEAR_PAIRS if self.words in (0, len(pair.source))]
         for _ in range(MAX_DRAWS):
@@ -79,5 +80,5 @@ class Item:
 
 
 def label(word: str) -> str:
-    """Return a word for the page, which translates start and end."""
+    """Return a word, or for the start and end tokens the key of their phrase: "@start"."""
     return f"@{word}" if word in (START, END) else word

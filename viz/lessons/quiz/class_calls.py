@@ -1,4 +1,4 @@
-"""Calls of a class: make one, add an answer, read and delete its counts."""
+"""Calls of a school class: create a class, add an answer, read and delete the counts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ STAGES = ("before", "after", "again")
 ClassCall = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-def class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[ClassCall]]:
-    """Return the calls that write, which wait in the request queue with its limits for each address, and the others."""
+def make_class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[ClassCall]]:
+    """Return the calls that use the request queue, which limits the requests per address, and the other calls."""
 
     def make_class(values: Mapping[str, Any]) -> dict[str, Any]:
         code, secret = scores.create(VISITOR.get().address)
@@ -41,14 +41,14 @@ def class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[Clas
 
 def answer_name(values: Mapping[str, Any]) -> str:
     """Return the name of an answer's count: "before.A.dot.turned". Raise a `PageError` for unknown parts."""
-    form = _choice("form", values, FORMS)
-    item = _choice("item", values, [item.name for item in ITEMS])
-    known = [outcome["name"] for outcome in read_quiz({})["forms"][form][item]["outcomes"]]
-    outcome = _choice("outcome", values, [*known, *OPEN_OUTCOMES])
-    return f"{_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
+    form = _parse_choice("form", values, FORMS)
+    item = _parse_choice("item", values, [item.name for item in ITEMS])
+    item_outcomes = [outcome["name"] for outcome in read_quiz({})["forms"][form][item]["outcomes"]]
+    outcome = _parse_choice("outcome", values, [*item_outcomes, *OPEN_OUTCOMES])
+    return f"{_parse_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
 
 
-def _choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
+def _parse_choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
     value = values.get(name)
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "unknown_name", {"given": repr_short(value), "choices": ", ".join(choices)})

@@ -1,4 +1,4 @@
-"""Items about the decoder: what it reads and writes, which cells are masked, which side asks, the order of words."""
+"""Items about the decoder: its inputs and outputs, the causal mask, cross-attention and the order of words."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import numpy as np
 from headlight.model.training.build_lesson.sentence_numbers import deciding_words, next_words
 from headlight.model.training.build_lesson.trained import ALIGNED
 from headlight.viz.lessons.quiz.case import Case, Item, label
-from headlight.viz.lessons.quiz.question import Question, outcomes
+from headlight.viz.lessons.quiz.question import Question, make_outcomes
 
 MASK_ROWS = 5
 SHIFT_ROWS = 5
 Cells = frozenset[tuple[int, int]]
 
 
-def mask(case: Case) -> Question:
-    """Return a mask to draw: the cells that training hides from each row."""
+def make_mask_question(case: Case) -> Question:
+    """Ask for the causal mask: the cells that are hidden from each row in training."""
     words = [label(word) for word in case.inputs[:MASK_ROWS]]
     hidden = case.head_values("decoder.shares")[:MASK_ROWS, :MASK_ROWS] == 0
     square = np.ones(hidden.shape, dtype=bool)
     return Question(
         "cells",
-        outcomes(
-            right=cells(hidden),
-            itself=cells(np.triu(square)),
-            turned=cells(np.tril(square, -1)),
-            next=cells(np.eye(MASK_ROWS, k=1, dtype=bool)),
+        make_outcomes(
+            right=true_cells(hidden),
+            itself=true_cells(np.triu(square)),
+            turned=true_cells(np.tril(square, -1)),
+            next=true_cells(np.eye(MASK_ROWS, k=1, dtype=bool)),
         ),
         values={"words": " ".join(case.pair.target), "count": MASK_ROWS},
         rows=tuple(words),
@@ -33,19 +33,19 @@ def mask(case: Case) -> Question:
     )
 
 
-def cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
-    """Return the cells of a grid that are true."""
+def true_cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
+    """Return the positions of the true cells of a grid."""
     return frozenset((int(row), int(column)) for row, column in np.argwhere(mask))
 
 
-def shift(case: Case) -> Question:
-    """Return the word that each row of the decoder must write in training, to click."""
+def make_shift_question(case: Case) -> Question:
+    """Ask for the word that each row of the decoder must predict in training."""
     inputs = [label(word) for word in case.inputs[:SHIFT_ROWS]]
     columns = case.shuffle((inputs[0], *(label(word) for word in case.outputs[:SHIFT_ROWS])))
     predicted = [label(word) for word in next_words(case.pair)[:SHIFT_ROWS]]
     return Question(
         "cells",
-        outcomes(
+        make_outcomes(
             right=frozenset((row, columns.index(word)) for row, word in enumerate(predicted)),
             same=frozenset((row, columns.index(word)) for row, word in enumerate(inputs)),
             before=frozenset((row, columns.index(inputs[max(0, row - 1)])) for row in range(SHIFT_ROWS)),
@@ -57,8 +57,8 @@ def shift(case: Case) -> Question:
     )
 
 
-def sides(case: Case) -> Question | None:
-    """Return the size of a table of weights in cross-attention, to choose."""
+def make_sides_question(case: Case) -> Question | None:
+    """Ask for the size of a weight matrix of cross-attention."""
     count = case.random.randrange(2, len(case.inputs))
     weights = case.head_values("cross.shares")[:count]  # [words read, Chinese words]
     rows, columns = weights.shape
@@ -74,34 +74,34 @@ def sides(case: Case) -> Question | None:
     sizes = {name: f"{first} × {second}" for name, (first, second) in answers.items()}
     return Question(
         "choice",
-        outcomes(**sizes),
+        make_outcomes(**sizes),
         values={"source": case.pair.text, "count": columns, "words": " ".join(case.inputs[1:count])},
         options=case.shuffle(tuple(sizes.values())),
     )
 
 
-def query(case: Case) -> Question | None:
-    """Return the words of which one has the query, at the step that writes the next word."""
+def make_query_question(case: Case) -> Question | None:
+    """Ask for the word whose query is used at the step that predicts the next word."""
     row = case.random.randrange(1, len(case.pair.target))
-    write = case.outputs[row]
-    looked = case.pair.source[int(case.trace["cross.shares"][:, row].mean(0).argmax())]
-    translated = next((word for word in case.pair.source if ALIGNED.get(word) == write), looked)
-    words = {"right": case.inputs[row], "written": write, "source": translated, "first": case.inputs[0]}
-    if len(set(words.values())) < len(words) or write not in ALIGNED.values():
+    next_word = case.outputs[row]
+    most_attended = case.pair.source[int(case.trace["cross.shares"][:, row].mean(0).argmax())]
+    translated = next((word for word in case.pair.source if ALIGNED.get(word) == next_word), most_attended)
+    words = {"right": case.inputs[row], "written": next_word, "source": translated, "first": case.inputs[0]}
+    if len(set(words.values())) < len(words) or next_word not in ALIGNED.values():
         return None
     answers = {name: label(word) for name, word in words.items()}
     return Question(
         "choice",
-        outcomes(**answers),
-        values={"source": case.pair.text, "words": " ".join(case.inputs[1 : row + 1]), "word": write},
+        make_outcomes(**answers),
+        values={"source": case.pair.text, "words": " ".join(case.inputs[1 : row + 1]), "word": next_word},
         options=case.shuffle(tuple(answers.values())),
     )
 
 
-def order(case: Case) -> Question | None:
-    """Return a map to draw: for each row of the decoder the Chinese word whose translation it writes.
+def make_order_question(case: Case) -> Question | None:
+    """Ask for the Chinese word whose translation each row of the decoder predicts.
 
-    Rows are named by the word read only: with the word to write beside it, the glosses would answer the question.
+    A row is named only by its input word, because the glosses of the output word would reveal the answer.
     """
     links = deciding_words(case.pair)
     rows = sorted(links)
@@ -110,7 +110,7 @@ def order(case: Case) -> Question | None:
         return None
     return Question(
         "cells",
-        outcomes(
+        make_outcomes(
             right=frozenset((index, links[row]) for index, row in enumerate(rows)),
             straight=frozenset(enumerate(content)),
             read=frozenset((index, links.get(row - 1, 0)) for index, row in enumerate(rows)),
@@ -123,9 +123,9 @@ def order(case: Case) -> Question | None:
 
 
 DECODER_ITEMS = (
-    Item("order", "order", order, words=6),
-    Item("shift", "shift", shift, words=6),
-    Item("mask", "shift", mask),
-    Item("sides", "direction", sides, words=6),
-    Item("query", "direction", query, words=6),
+    Item("order", "order", make_order_question, words=6),
+    Item("shift", "shift", make_shift_question, words=6),
+    Item("mask", "shift", make_mask_question),
+    Item("sides", "direction", make_sides_question, words=6),
+    Item("query", "direction", make_query_question, words=6),
 )

@@ -1,4 +1,4 @@
-"""The bank and its parallel forms: both ask the same with other words and numbers."""
+"""The question bank and its parallel forms, which ask the same questions with different words and numbers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headlight.viz.lessons.quiz.case import Item
 from headlight.viz.lessons.quiz.decoder_items import DECODER_ITEMS
 
 ITEMS: tuple[Item, ...] = (*ATTENTION_ITEMS, *DECODER_ITEMS)
-# Seeds of the forms: A and B before and after the lessons, C for the questions after two days.
+# Seeds of the forms: A is used before the lessons, B after them, and C two days later.
 FORMS: Mapping[str, int] = {"A": 18, "B": 19, "C": 1}
 
 
 def read_quiz(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The questions of all forms with their keys: the browser marks the answers, which do not leave it."""
-    return _quiz()
+    """Return the questions of all forms with their keys. The browser grades the answers and does not send them."""
+    return _quiz_json()
 
 
 @cache
-def _quiz() -> dict[str, Any]:
+def _quiz_json() -> dict[str, Any]:
     questions = {form: {item.name: item.question(seed).as_json() for item in ITEMS} for form, seed in FORMS.items()}
     return {"items": [item.name for item in ITEMS], "forms": questions, "glosses": ALIGNED}

@@ -1,4 +1,4 @@
-"""A question of the quiz: the numbers that it shows, its right answer, and the wrong answers of known mistakes."""
+"""A question of the quiz: its numbers, its right answer, and the wrong answers that known mistakes lead to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 Kind = Literal["numbers", "choice", "cells"]
 Cell = tuple[int, int]
-Answer = tuple[float, ...] | str | frozenset[Cell]  # of the three kinds, in this order
+Answer = tuple[float, ...] | str | frozenset[Cell]  # for the kinds "numbers", "choice" and "cells"
 RIGHT = "right"
-OPEN_OUTCOMES = ("other", "unknown")  # an answer of no known mistake, and "I do not know"
-TOLERANCE = 0.02  # of a typed number
-MIN_GAP = 0.06  # between a right number and that of a mistake, so that rounding never turns one into the other
+OPEN_OUTCOMES = ("other", "unknown")  # an answer that no known mistake explains, and "I do not know"
+TOLERANCE = 0.02  # largest accepted error of a typed number
+MIN_GAP = 0.06  # smallest difference between right and wrong numbers, more than rounding can change
 SHOWN_DECIMALS = 2
 
 
@@ -35,20 +35,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its outcomes, the right one first.
-
-    `values`: words and numbers of its text. `labels`: the typed numbers' names. `rows`, `columns`: the grid to click.
-    """
+    """A question with its outcomes, the right one first."""
 
     kind: Kind
     outcomes: tuple[Outcome, ...]
-    values: Mapping[str, str | int | float] = field(default_factory=dict)
+    values: Mapping[str, str | int | float] = field(default_factory=dict)  # words and numbers of the phrase
     tables: tuple[Table, ...] = ()
-    labels: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # "numbers": names of the input fields
+    rows: tuple[str, ...] = ()  # "cells": labels of the grid to click
     columns: tuple[str, ...] = ()
     one_per_row: bool = False
-    options: tuple[str, ...] = ()  # of a choice, in the order of the page
+    options: tuple[str, ...] = ()  # "choice": in the order of the page
 
     @property
     def key(self) -> Answer:
@@ -62,7 +59,7 @@ class Question:
             **values,
             "values": dict(self.values),
             "tables": [{"rows": table.rows, "columns": table.columns, "cells": table.cells} for table in self.tables],
-            "outcomes": [{"name": each.name, "answer": _answer_json(each.answer)} for each in self.outcomes],
+            "outcomes": [{"name": outcome.name, "answer": _answer_json(outcome.answer)} for outcome in self.outcomes],
         }
 
 
@@ -70,40 +67,43 @@ def _answer_json(answer: Answer) -> Any:
     return sorted(answer) if isinstance(answer, frozenset) else answer
 
 
-def table(rows: Sequence[str], columns: Sequence[str], cells: Iterable[Iterable[float]]) -> Table:
-    """Return a table with numbers as the page shows them."""
+def make_table(rows: Sequence[str], columns: Sequence[str], cells: Iterable[Iterable[float]]) -> Table:
+    """Return a table with numbers rounded to `SHOWN_DECIMALS`."""
     rounded = tuple(tuple(round(float(cell), SHOWN_DECIMALS) for cell in row) for row in cells)
     return Table(tuple(rows), tuple(columns), rounded)
 
 
-def outcomes(**answers: Answer | Iterable[float] | float | None) -> tuple[Outcome, ...]:
-    """Return outcomes by name, the right one first, without mistakes that have no answer or that of another one."""
+def make_outcomes(**answers: Answer | Iterable[float] | float | None) -> tuple[Outcome, ...]:
+    """Return outcomes by name, the right one first.
+
+    A mistake is left out if its answer is None or equals that of another mistake.
+    """
     result: list[Outcome] = []
     for name, value in answers.items():
-        answer = _answer(value)
-        if answer is not None and (not result or not any(_same(answer, each.answer) for each in result[1:])):
+        answer = _parse_answer(value)
+        if answer is not None and (not result or not any(_are_equal(answer, mistake.answer) for mistake in result[1:])):
             result.append(Outcome(name, answer))
     return tuple(result)
 
 
-def _answer(value: Any) -> Answer | None:
+def _parse_answer(value: Any) -> Answer | None:
     if value is None or isinstance(value, str | frozenset):
         return value
     return tuple(float(number) for number in value) if isinstance(value, Iterable) else (float(value),)
 
 
-def _same(first: Answer, second: Answer) -> bool:
+def _are_equal(first: Answer, second: Answer) -> bool:
     if isinstance(first, tuple) and isinstance(second, tuple):
         return largest_gap(first, second) < MIN_GAP
     return first == second
 
 
 def largest_gap(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the largest difference between numbers at the same place."""
+    """Return the largest difference between numbers at the same index."""
     return max(abs(one - other) for one, other in zip(first, second, strict=True))
 
 
 def is_clear(question: Question) -> bool:
-    """Return whether exactly one answer is right, and at least two mistakes are known."""
+    """Whether exactly one answer is right, and at least two mistakes are known."""
     _, *mistakes = question.outcomes
-    return len(mistakes) >= 2 and not any(_same(question.key, mistake.answer) for mistake in mistakes)
+    return len(mistakes) >= 2 and not any(_are_equal(question.key, mistake.answer) for mistake in mistakes)

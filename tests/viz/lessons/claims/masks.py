@@ -14,7 +14,7 @@ from headlight.model.experiments.recurrence import run_recurrence
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
 from headlight.model.training.mistakes import with_mistakes
-from headlight.viz.lessons.experiment_server import STEPS
+from headlight.viz.lessons.experiment_server import EXPERIMENTS
 from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, loss_change
 from headlight.viz.lessons.padding_masks import MASKS
 from headlight.viz.lessons.recurrence import share_option
@@ -31,7 +31,7 @@ def number(asked: Asked, step: str, name: str, **values: object) -> float:
 
 def result_for(asked: Asked, text: str, step: str, **values: object) -> ExperimentResult:
     """The result for another German sentence."""
-    experiment = STEPS["masks", step]
+    experiment = EXPERIMENTS["masks", step]
     request = asked.service.check({"text": text, "model": "de-en"})
     return experiment.run(experiment.make_input(values, request, asked.service))
 
