@@ -4,7 +4,7 @@ import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
-import { wordPlace } from '../core/written-word.js';
+import { wordPosition } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { defaultActions } from '../headview/default-actions.js';
@@ -58,7 +58,7 @@ function pinActions() {
   return {
     onPin: (row, column) => {
       onPin(row, column);
-      if (state.kind !== 'encoder') set({ word: wordPlace(state.translation, { ...state, word: null }) });
+      if (state.kind !== 'encoder') set({ word: wordPosition(state.translation, { ...state, word: null }) });
     },
     clearPins: () => {
       clearPins();

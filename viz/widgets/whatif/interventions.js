@@ -1,6 +1,6 @@
 // Interventions in the server's format: a list of objects. The page state and the permalink store it as text.
 
-import { transferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
+import { keepTransferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
@@ -35,7 +35,7 @@ export const interventions = () => parseInterventions(state.interventions);
 const currentState = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
 
 /** The step's interventions that fit the current sentence. */
-const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : transferable(state.translation, text));
+const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : keepTransferable(state.translation, text));
 
 /** Set the interventions as one undo step. */
 export function setInterventions(list) {
