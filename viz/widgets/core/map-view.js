@@ -2,7 +2,7 @@
 
 import { axisSide } from './translation.js';
 
-/** Groups the tokens of one axis into items: words if `words` is set, else tokens. `special`: whether to include special tokens. */
+/** Groups the tokens of an axis into items, one per word if `words` is set. `special`: whether to include special tokens. */
 function groupTokens(tokens, text, { words, special }) {
   const items = [];
   for (const [index, token] of tokens.entries()) {
@@ -50,7 +50,7 @@ function inputItem(translation, kind, index, items) {
 /**
  * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean, effects?: Float32Array | null,
  *   rivals?: string[] | null, subject?: { word: string, rival: string } | null }} View
- *   `effects`: effect of each cell in nats, in the view Effect; `rivals`: the rival of each row if effects are on its lead over a rival;
+ *   `effects`: effect of each cell in nats, in the view Effect; `rivals`: each row's rival, if effects are on leads over it;
  *   `subject`: the target word on which effects of the encoder are measured, and its rival, "" if they are not on a lead;
  *   `gaps`: whether cells are empty because one of two sentences lacks a word
  * @typedef {import('./translation.js').Token} Token

@@ -102,7 +102,8 @@ export function parsePermalink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) assign(selection, row.key, PARSERS[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) selection.tab = values.tab;
-  if (selection.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) selection[row.key] = values[row.name] ?? row.default; // validated by the tab
+  // The classifier's tab validates its fields.
+  if (selection.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) selection[row.key] = values[row.name] ?? row.default;
   assign(selection, 'interventions', parseInterventions(values.interventions));
   if (isSupported(values.language)) selection.language = values.language;
   return selection;

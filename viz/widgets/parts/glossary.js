@@ -2,7 +2,7 @@
 // literal parts of the phrase, not its values. Texts that consist of terms alone are ignored, because visitors type
 // "head" and "token", too.
 
-/** In the order of the list of all terms. */
+/** Keys of the terms, in the order of the list of all terms. */
 export const TERMS = [
   ...['attention', 'token', 'start', 'end', 'head', 'layer', 'encoder', 'decoder', 'cross', 'masked', 'query', 'score', 'softmax'],
   ...['embedding', 'positions', 'stream', 'norm', 'logits', 'log_probability', 'odds', 'greedy', 'beam', 'chrf', 'bleu'],
@@ -10,7 +10,7 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const MIN_CHARACTERS = 4; // outside terms, for a fragment of a phrase
+const MIN_CHARACTERS = 4; // minimum number of characters outside terms that identify a fragment of a phrase
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
@@ -31,11 +31,11 @@ export class Glossary {
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
     this.whole = new Set();
     this.filled = [];
-    for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.learn(phrase);
+    for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.addPhrase(phrase);
   }
 
   /** Registers a phrase: each literal part, and runs of parts with values, since some values are separate elements. */
-  learn(phrase) {
+  addPhrase(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
     const minLength = literals.length > 1 ? MIN_CHARACTERS : 1;
