@@ -44,18 +44,18 @@ export function secondText(first, { translation, partners, back }) {
 }
 
 /** The unit that contains an item of A's axis, or null. */
-export function unitOfItem(units, axis, translation, kind, showing, position) {
+export function unitOfItem(units, axis, translation, kind, displayOptions, position) {
   if (position === null) return null;
-  const item = axes(translation, kind, showing)[axis][position];
+  const item = axes(translation, kind, displayOptions)[axis][position];
   const index = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
   return index < 0 ? null : index;
 }
 
 /** The item of A's axis for a unit, or null if A lacks it. */
-export function itemOfUnit(units, axis, translation, kind, showing, unit) {
+export function itemOfUnit(units, axis, translation, kind, displayOptions, unit) {
   if (unit === null) return null;
   const { places } = units[axis][unit];
-  const index = axes(translation, kind, showing)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
+  const index = axes(translation, kind, displayOptions)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
   return index < 0 ? null : index;
 }
 

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { viewMode } from '../headview/view-modes.js';
+import { currentViewMode } from '../headview/view-modes.js';
 import { Heatmap } from '../headview/heatmap.js';
 import { largestDifferences } from '../headview/largest-differences.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
@@ -15,7 +15,7 @@ import { headName } from '../parts/head-names.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { badge } from './model-panel.js';
 
-export const FORMS = ['matrix', 'numbers'];
+export const VIEW_MODES = ['matrix', 'numbers'];
 const GAP = 20; // pixels between maps
 const ROW_FROM_WIDTH = 860; // minimum width in pixels for three maps side by side
 const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
@@ -47,21 +47,21 @@ export class ThreeMaps {
     this.views = [0, 1].map((side) => ({ ...base, weights: likeness.map(side, heads[side]) }));
     const difference = { ...base, weights: likeness.difference(...heads) };
     this.width = this.row.clientWidth || ROW_FROM_WIDTH;
-    const form = viewMode(FORMS, state);
+    const viewMode = currentViewMode(VIEW_MODES, state);
     this.element.hidden = !rows.length || !columns.length;
     if (this.element.hidden) return;
     for (const [side, head] of heads.entries()) replace(this.titles[side], badge('AB'[side]), headName(head.layer, head.head));
     replace(this.titles[2], t('beside_minus'));
-    if (form === 'numbers') this.showNumbers([...this.views, difference]);
+    if (viewMode === 'numbers') this.showNumbers([...this.views, difference]);
     else this.showMaps([...this.views, difference]);
-    this.drawLegend(form, back, base);
+    this.drawLegend(viewMode, back, base);
     this.drawLargest(difference);
     this.highlight(this.marks);
   }
 
   showMaps(views) {
     const inRow = this.width >= ROW_FROM_WIDTH;
-    if (this.form !== `matrix ${inRow}`) {
+    if (this.viewMode !== `matrix ${inRow}`) {
       const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
       this.switchMode(
         `matrix ${inRow}`,
@@ -78,7 +78,7 @@ export class ThreeMaps {
   }
 
   showNumbers(views) {
-    if (this.form !== 'numbers')
+    if (this.viewMode !== 'numbers')
       this.switchMode(
         'numbers',
         views.map(() => new NumberTable()),
@@ -90,18 +90,18 @@ export class ThreeMaps {
   }
 
   /** Switch the layout; clear the highlights of the previous one. */
-  switchMode(form, maps) {
+  switchMode(viewMode, maps) {
     for (const map of this.maps ?? []) map.destroy?.();
     this.maps = maps;
-    this.form = form;
-    this.row.className = `trio ${form}`;
+    this.viewMode = viewMode;
+    this.row.className = `trio ${viewMode}`;
     for (const [number, map] of maps.entries()) replace(this.frames[number], this.titles[number], map.element);
   }
 
-  drawLegend(form, back, view) {
+  drawLegend(viewMode, back, view) {
     const note = (text) => make('span', {}, text);
     const hatched = make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('beside_hatched'));
-    const colours = form === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
+    const colours = viewMode === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
     replace(this.legend, ...colours, back ? note(t('beside_turned')) : null);
   }
 

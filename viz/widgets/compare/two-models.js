@@ -11,7 +11,7 @@ import { on, pageStore, set, state } from '../core/state.js';
 import { NO_SELECTION, createStore } from '../core/store.js';
 import { nearestHead, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { viewMode, mountViewModes } from '../headview/view-modes.js';
+import { currentViewMode, mountViewModes } from '../headview/view-modes.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { headBelow, nextHead } from '../headview/head-navigation.js';
 import { TranslationSource } from '../headview/translation-source.js';
@@ -22,7 +22,7 @@ import { itemOfUnit, comparisonText, secondText, unitOfItem } from './common-wor
 import { TokenMatching } from './token-matching.js';
 import { SimilarHeads } from './similar-heads.js';
 import { ModelPanel } from './model-panel.js';
-import { FORMS, ThreeMaps } from './three-maps.js';
+import { VIEW_MODES, ThreeMaps } from './three-maps.js';
 import { transposedTranslation } from './transposed.js';
 
 const CHOICE_FIELDS = ['beside', 'besideBeam', 'besideSame'];
@@ -75,13 +75,13 @@ class TwoModelsTab {
       follow: () => set({ besideHead: state.besideHead ? null : this.heads()[1] }),
     });
     this.maps = new ThreeMaps({ onHover: (row, column) => this.setHover(row, column), onPin: (row, column) => this.pin(row, column) });
-    const [kinds, forms] = [make('div', {}), make('div', {})];
+    const [kinds, viewModes] = [make('div', {}), make('div', {})];
     this.kinds = kinds;
     this.drawKinds = mountKinds(kinds, pageStore, () => new TranslationSource(state.translation));
-    this.drawForms = mountViewModes(forms, pageStore, FORMS);
+    this.drawViewModes = mountViewModes(viewModes, pageStore, VIEW_MODES);
     this.shares = make('span', { class: 'shares', 'aria-live': 'polite' });
     this.reads = [0, 1].map(() => make('span', { class: 'look' }));
-    this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
+    this.line = make('div', { class: 'line' }, this.shares, ...this.reads, viewModes);
     const header = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
     this.rerankingNote = make('p', { class: 'quiet alone' });
     this.root.append(this.choices.element, this.choices.note, this.rerankingNote, kinds, header, this.line, this.maps.element);
@@ -183,7 +183,7 @@ class TwoModelsTab {
     this.rerankingNote.textContent = losesReranking ? t('own_choice') : '';
     this.kinds.hidden = back;
     this.drawKinds();
-    this.drawForms();
+    this.drawViewModes();
     this.sides[0].draw(translation, { kind, text: [translation.text.trim() ? translation.text : t('beside_empty')] });
     if (result) this.sides[1].draw(result.translation, { kind, back: result.back, text: secondText(translation, result) });
     this.drawHeads();
@@ -277,11 +277,11 @@ class TwoModelsTab {
       store: pageStore,
       source: { translation: state.translation, kinds: this.kinds.hidden ? [] : side.maps?.kinds, merges: false },
       parts: new Set(),
-      forms: FORMS,
+      viewModes: VIEW_MODES,
       moveHead: (step) => go((rows, head) => nextHead(rows, head, step)),
       moveLayer: (step) => go((rows, head) => headBelow(rows, head, step)),
       chooseKind: (kind) => chooseKind(pageStore, state.translation, kind),
-      nextForm: () => set({ view: FORMS[(FORMS.indexOf(viewMode(FORMS, state)) + 1) % FORMS.length] }),
+      nextViewMode: () => set({ view: VIEW_MODES[(VIEW_MODES.indexOf(currentViewMode(VIEW_MODES, state)) + 1) % VIEW_MODES.length] }),
       movePin: (axis, step) => this.movePin(axis, step),
       clearPins: () => this.clearPins(),
     };

@@ -7,6 +7,6 @@ export function roundParts(parts, digits = 2) {
   const floors = scaled.map(Math.floor);
   let unitsLeft = Math.round(scaled.reduce((all, part) => all + part, 0)) - floors.reduce((all, part) => all + part, 0);
   const order = [...parts.keys()].sort((a, b) => scaled[b] - floors[b] - (scaled[a] - floors[a]));
-  for (const index of order) if (missing-- > 0) floors[index] += 1;
+  for (const index of order) if (unitsLeft-- > 0) floors[index] += 1;
   return floors.map((part) => part / unit);
 }

@@ -81,7 +81,8 @@ class Terms {
       const fresh = glossary.find(node.data).filter(({ term }, index, all) => {
         return !markedTerms.has(term) && all.findIndex((item) => item.term === term) === index;
       });
-      if (!fresh.length || !node.parentElement.checkVisibility() || SPLITTING_DISPLAY.test(getComputedStyle(node.parentElement).display)) continue;
+      if (!fresh.length || !node.parentElement.checkVisibility() || SPLITTING_DISPLAY.test(getComputedStyle(node.parentElement).display))
+        continue;
       for (const match of fresh.reverse()) this.wrap(node, match); // last match first, so that offsets stay valid
       for (const { term } of fresh) markedTerms.add(term);
       if (markedTerms.size === TERMS.length) break;

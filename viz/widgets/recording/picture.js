@@ -29,10 +29,10 @@ export function mountPicture(headView, { picture, source: tokens }) {
   /** Shades the patches. Masked patches stay clear. */
   return function shade() {
     const { view, store } = headView;
-    const now = effectiveHighlight(getHighlight(store.state));
-    const weights = patchWeights(view, now, picture);
+    const highlight = effectiveHighlight(getHighlight(store.state));
+    const weights = patchWeights(view, highlight, picture);
     const largest = maxWeight([...weights.values()]);
-    const chosen = chosenPatches(view, now, picture);
+    const chosen = chosenPatches(view, highlight, picture);
     for (const [place, patch] of patches.entries()) {
       const weight = weights.get(place);
       const level = weight === undefined || weight !== weight ? null : weight / Math.max(largest, MIN_LARGEST);
@@ -40,15 +40,15 @@ export function mountPicture(headView, { picture, source: tokens }) {
       patch.classList.toggle('chosen', chosen.has(place));
     }
     image.alt = t('picture_alt');
-    replace(caption, ...captionElements(headView, now, weights, largest, picture));
+    replace(caption, ...captionElements(headView, highlight, weights, largest, picture));
   };
 }
 
 const veil = ([red, green, blue]) => `rgb(${red} ${green} ${blue} / ${VEIL})`;
 
 /** Weights by patch of the highlighted row, else of the highlighted column; empty if they belong to no patches. */
-function patchWeights(view, now, picture) {
-  const [axis, weights] = Object.entries(highlightWeights(view, now))[0] ?? [];
+function patchWeights(view, highlight, picture) {
+  const [axis, weights] = Object.entries(highlightWeights(view, highlight))[0] ?? [];
   const patches = new Map();
   if (!axis || axisSide(view.kind, axis) !== 'source') return patches;
   for (const [index, { places }] of view[axis].entries()) {
@@ -58,25 +58,25 @@ function patchWeights(view, now, picture) {
 }
 
 /** The highlighted patches: of the row, or of the column if the rows are no patches. */
-function chosenPatches(view, now, picture) {
+function chosenPatches(view, highlight, picture) {
   const axes = ['rows', 'columns'].filter((axis) => axisSide(view.kind, axis) === 'source');
-  const tokens = axes.flatMap((axis) => (now[axis] ?? []).flatMap((index) => view[axis][index].places));
+  const tokens = axes.flatMap((axis) => (highlight[axis] ?? []).flatMap((index) => view[axis][index].places));
   return new Set(tokens.map((token) => picture.places[token]));
 }
 
-function captionElements({ source, view }, now, weights, largest, picture) {
+function captionElements({ source, view }, highlight, weights, largest, picture) {
   if (!weights.size) return [t(isTouch() ? 'picture_tap' : 'picture_idle')];
-  const axis = now.rows ? 'rows' : 'columns';
-  const name = make('b', {}, source.name(view, axis, now[axis]));
+  const axis = highlight.rows ? 'rows' : 'columns';
+  const name = make('b', {}, source.name(view, axis, highlight[axis]));
   const values = { token: name, weight: formatCertain(largest, errorBound(view, largest, [0], [0])) };
   if (axis === 'columns') return fillElements(t('picture_column'), values);
-  const rest = restWeight(view, now, picture);
+  const rest = restWeight(view, highlight, picture);
   return fillElements(t(rest === null ? 'picture_row' : 'picture_row_rest'), { ...values, rest: twoDecimals(rest ?? 0) });
 }
 
 /** Weight of a row on tokens without a place in the image; null if there are none. */
-function restWeight(view, now, picture) {
-  const { columns } = highlightWeights(view, now);
+function restWeight(view, highlight, picture) {
+  const { columns } = highlightWeights(view, highlight);
   const others = view.columns.flatMap(({ places }, index) => (picture.places[places[0]] === null ? [columns[index] || 0] : []));
   return others.length ? others.reduce((sum, weight) => sum + weight, 0) : null;
 }

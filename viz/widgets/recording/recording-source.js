@@ -20,8 +20,8 @@ export class RecordingSource extends TranslationSource {
   }
 
   /** @returns {any} */
-  thumbnailMap(kind, head, showing) {
-    if (this.recording.isComplete(kind)) return super.thumbnailMap(kind, head, showing);
+  thumbnailMap(kind, head, displayOptions) {
+    if (this.recording.isComplete(kind)) return super.thumbnailMap(kind, head, displayOptions);
     const { weights, rows, columns } = this.recording.thumbnailMap(kind, head);
     return { weights, rows: { length: rows }, columns: { length: columns } };
   }

@@ -12,15 +12,15 @@ import { mountDisplayOptions } from '../parts/display-options.js';
 import { mountPicture } from './picture.js';
 import { RecordingSource } from './recording-source.js';
 
-const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
+const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'viewModes', 'sentence', 'strips', 'legend'];
 const PICTURE_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'preview', 'arrived'];
 const BATCH_MS = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
 
 /** Creates the store for a view of a recording. */
 export function initialState(recording, changes = {}) {
-  const { tab, interventions, ...showing } = DEFAULTS;
+  const { tab, interventions, ...displayOptions } = DEFAULTS;
   const kind = recording.kinds.includes('cross') ? 'cross' : recording.kinds[0];
-  const own = { ...showing, ...VIEW_STATE, kind, layer: 0, head: 0, fit: !isNarrow(), still: false, written: null, lastHeads: {} };
+  const own = { ...displayOptions, ...VIEW_STATE, kind, layer: 0, head: 0, fit: !isNarrow(), still: false, written: null, lastHeads: {} };
   return createStore({ ...own, translation: recording, arrived: 0, ...changes }, pageStore);
 }
 
@@ -44,7 +44,7 @@ export class RecordingView {
     element.append(...(name ? [this.title] : []), this.remarks);
     const maps = new RecordingSource(recording);
     this.view = mountHeadView(element, {
-      ...{ store, source: () => maps, parts: PARTS, forms: ['matrix', 'lines', 'numbers'], redraws: ['arrived'], heading: 'h3' },
+      ...{ store, source: () => maps, parts: PARTS, viewModes: ['matrix', 'lines', 'numbers'], redraws: ['arrived'], heading: 'h3' },
     });
     const [tools, note] = [make('div', {}), make('p', {})];
     const drawTools = mountDisplayOptions(tools, note, store);

@@ -29,7 +29,7 @@ export class ReviewHeads {
     this.maps = null;
     const open = () => state.tab === 'sentiment';
     this.view = mountHeadView(this.element, {
-      ...{ store: this.store, source: () => this.maps, open, parts: ['wall', 'list', 'strips', 'readout'], heading: 'h3' },
+      ...{ store: this.store, source: () => this.maps, isVisible: open, parts: ['wall', 'list', 'strips', 'readout'], heading: 'h3' },
       wallName: () => t('sentiment_heads'),
       mapName: (name) => t('sentiment_map_alt', { name }),
     });

@@ -113,11 +113,11 @@ export class ReviewSource {
   }
 
   /** Average weight per token, for shading when nothing is highlighted. */
-  rest(view) {
+  defaultWeights(view) {
     return view.average;
   }
 
-  restText(view, index) {
+  defaultText(view, index) {
     return fillElements(t('sentiment_gets'), this.token(view, 'columns', [index]));
   }
 

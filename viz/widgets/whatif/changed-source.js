@@ -5,8 +5,8 @@ import { TranslationSource } from '../headview/translation-source.js';
 
 /** Heads that are off have no map. Means are always included, because a click on one changes a whole layer. */
 export class ChangedSource extends TranslationSource {
-  wallLayout(kind, showing) {
-    return super.wallLayout(kind, { ...showing, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
+  wallLayout(kind, displayOptions) {
+    return super.wallLayout(kind, { ...displayOptions, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
   }
 
   captionElements(view) {

@@ -78,8 +78,8 @@ class WhatIfTab {
     );
     this.latest = new LatestRequest(this.root, this.refusal.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
-      ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
-      ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
+      ...{ store: this.store, source: () => this.source(), isVisible: () => this.open(), redraws: ['side', 'answer'] },
+      ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], viewModes: ['matrix'] },
       callbacks: { choose: (head, event) => this.choose(head, event) },
       shortKinds: () => true,
       wallName: () => t('whatif_wall'),
@@ -283,7 +283,7 @@ class WhatIfTab {
   applyMapSource(name, head) {
     const { kind, translation } = state;
     const source = this.mapSource.readSource(head);
-    if (!source) return; // the form shows the error
+    if (!source) return; // the viewMode shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
   }
