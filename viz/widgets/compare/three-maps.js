@@ -33,19 +33,19 @@ export class ThreeMaps {
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
     mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
-    new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.about)).observe(
+    new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.content)).observe(
       this.row,
     );
   }
 
-  /** `likeness` has both maps, `heads` selects them; `back`: the second is transposed. */
-  show(about) {
-    const { likeness, heads, kind, back } = about;
-    this.about = about;
-    const { rows, columns } = likeness.units;
+  /** `content`: {similarity, heads, kind, back}; `back`: whether the second map is transposed. */
+  show(content) {
+    const { similarity, heads, kind, back } = content;
+    this.content = content;
+    const { rows, columns } = similarity.units;
     const base = { kind, rows, columns, maximum: true, gaps: true };
-    this.views = [0, 1].map((side) => ({ ...base, weights: likeness.map(side, heads[side]) }));
-    const difference = { ...base, weights: likeness.difference(...heads) };
+    this.views = [0, 1].map((side) => ({ ...base, weights: similarity.map(side, heads[side]) }));
+    const difference = { ...base, weights: similarity.difference(...heads) };
     this.width = this.row.clientWidth || ROW_FROM_WIDTH;
     const viewMode = currentViewMode(VIEW_MODES, state);
     this.element.hidden = !rows.length || !columns.length;
@@ -61,9 +61,9 @@ export class ThreeMaps {
 
   showMaps(views) {
     const inRow = this.width >= ROW_FROM_WIDTH;
-    if (this.viewMode !== `matrix ${inRow}`) {
+    if (this.layout !== `matrix ${inRow}`) {
       const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
-      this.switchMode(
+      this.switchLayout(
         `matrix ${inRow}`,
         options.map((option) => new Heatmap(canvasPlotly(), state, option)),
       );
@@ -78,8 +78,8 @@ export class ThreeMaps {
   }
 
   showNumbers(views) {
-    if (this.viewMode !== 'numbers')
-      this.switchMode(
+    if (this.layout !== 'numbers')
+      this.switchLayout(
         'numbers',
         views.map(() => new NumberTable()),
       );
@@ -89,12 +89,12 @@ export class ThreeMaps {
     }
   }
 
-  /** Switch the layout; clear the highlights of the previous one. */
-  switchMode(viewMode, maps) {
+  /** Replaces the maps of the previous layout. */
+  switchLayout(layout, maps) {
     for (const map of this.maps ?? []) map.destroy?.();
     this.maps = maps;
-    this.viewMode = viewMode;
-    this.row.className = `trio ${viewMode}`;
+    this.layout = layout;
+    this.row.className = `trio ${layout}`;
     for (const [number, map] of maps.entries()) replace(this.frames[number], this.titles[number], map.element);
   }
 

@@ -10,7 +10,7 @@ import { mountPointer, cellOfElement } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
 
-const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
+const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'loadedMaps'];
 
 export class RecordingComparison {
   /** `onComparable(isComparable)` is called on each draw, with true if both recordings have the same tokens and can be compared. */

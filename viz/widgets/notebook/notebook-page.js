@@ -59,7 +59,7 @@ async function openRecordings(root, { views, maps, pinned }, host) {
       recordings.length > 1
         ? `${'AB'[index]}${recordingOfView.model.name ? ` · ${recordingOfView.model.name}` : ''}`
         : recordingOfView.model.name;
-    return new RecordingView(addSection('headlight-recorded'), recordingOfView, { store, name, keys: () => index === 0 });
+    return new RecordingView(addSection('headlight-recorded'), recordingOfView, { store, name, handlesKeys: () => index === 0 });
   });
   if (recordings.length > 1) {
     const setComparable = (isComparable) => root.classList.toggle('alike', isComparable);

@@ -1,4 +1,4 @@
-// The action that a click on the wall applies to a head: common ones as buttons, the others in a menu.
+// Chooses the action that a click on the wall applies to a head: buttons for common actions, a menu for the others.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
