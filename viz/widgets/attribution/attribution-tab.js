@@ -88,11 +88,11 @@ function writtenWords(translation) {
   return rows.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
-/** Index of the word that the tab is about, by default the first one with letters. */
+/** Index of the explained word, by default the first one with letters. */
 function chosenWord(words) {
-  const place = wordPosition(state.translation, state);
+  const position = wordPosition(state.translation, state);
   return Math.max(
     0,
-    words.findIndex((word) => (place === null ? isWord(word) : word.places.includes(place))),
+    words.findIndex((word) => (position === null ? isWord(word) : word.places.includes(position))),
   );
 }
