@@ -1,10 +1,10 @@
-// One question: its text, its numbers, and the answer. Nothing is marked here.
+// One question: its text, its numbers, and the control for the answer.
 
 import { make, replace, updateScrollable } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { answerControl, QUESTION_ID } from './answer-controls.js';
-import { isComplete, unreadable } from './marking.js';
+import { isComplete, findUnreadable } from './marking.js';
 import { questionText, tables } from './question-parts.js';
 
 export class QuestionView {
@@ -81,7 +81,7 @@ export class QuestionView {
   send() {
     const entry = this.control.value;
     if (!isComplete(this.question, entry)) return;
-    const wrong = unreadable(this.question, entry);
+    const wrong = findUnreadable(this.question, entry);
     if (wrong === undefined) this.callbacks.answer(entry);
     else this.error.textContent = t('quiz_not_number', { given: wrong });
   }
