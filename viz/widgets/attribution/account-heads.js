@@ -18,9 +18,9 @@ const MIN_PART = 0.005; // smaller parts are not listed
 export function largestParts(parts, otherLabel, count = MAX_ROWS) {
   const byValue = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const largest = byValue.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
-  const others = byValue.slice(largest.length);
-  if (others.length)
-    largest.push({ label: otherLabel(others.length), value: others.reduce((sum, { value }) => sum + value, 0), special: true });
+  const remaining = byValue.slice(largest.length);
+  if (remaining.length)
+    largest.push({ label: otherLabel(remaining.length), value: remaining.reduce((sum, { value }) => sum + value, 0), special: true });
   const rounded = roundParts(largest.map(({ value }) => value));
   return largest.map((part, index) => ({ ...part, value: rounded[index] }));
 }

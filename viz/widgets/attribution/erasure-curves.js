@@ -28,7 +28,7 @@ export class ErasureCurves {
       element.textContent = label;
       return element;
     };
-    const others = Object.keys(curves).filter((name) => name !== highlighted);
+    const otherNames = Object.keys(curves).filter((name) => name !== highlighted);
     replace(
       this.picture,
       svg('path', { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}`, class: 'axis' }),
@@ -36,7 +36,7 @@ export class ErasureCurves {
       text(LEFT - 6, HEIGHT - BOTTOM, '0', 'end'),
       text(LEFT, HEIGHT - 8, '0', 'middle'),
       text(WIDTH - 8, HEIGHT - 8, t('word_all_hidden'), 'end'),
-      ...others.map((name) => line(curves[name], 'other')),
+      ...otherNames.map((name) => line(curves[name], 'other')),
       line(randomCurve, 'chance'),
       ...(curves[highlighted] ? [line(curves[highlighted], 'light')] : []),
     );

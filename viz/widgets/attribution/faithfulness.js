@@ -14,12 +14,12 @@ export function faithfulnessText({ methods, sentences, tau }) {
     high,
     low,
   };
-  const others = {
+  const comparisons = {
     raw: signed(methods.average.area, 2),
     bound: signed(methods.erasure.area, 2),
     tau: twoDecimals(tau.average.erasure),
   };
-  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
+  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...comparisons });
 }
 
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */

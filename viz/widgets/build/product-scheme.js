@@ -126,7 +126,7 @@ export function heatStyle(weight) {
 
 /** Highlights the row, the column and the cell at `position`, `[row, column]`; null removes the highlight. */
 export function highlightCell(element, position) {
-  for (const lit of element.querySelectorAll('.lit, .at')) lit.classList.remove('lit', 'at');
+  for (const cell of element.querySelectorAll('.lit, .at')) cell.classList.remove('lit', 'at');
   if (!position) return;
   const [row, column] = position;
   const selectors = [`[data-left="${row}"]`, `[data-top="${column}"]`, `[data-column="${column}"]`];

@@ -61,8 +61,8 @@ export class TreeView {
     for (const { caption, name } of [this.dropped, this.late]) caption.textContent = t(name);
     this.late.element.hidden = !hasLateNodes(search);
     const key = (letters, caption) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(caption)}`);
-    const open = canOpen ? key(['Enter'], 'decoding_key_open') : null;
-    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
+    const openKey = canOpen ? key(['Enter'], 'decoding_key_open') : null;
+    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), openKey);
     this.keys.hidden = isTouch();
     const winnerKey = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
     const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));

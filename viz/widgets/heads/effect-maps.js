@@ -95,8 +95,8 @@ export class EffectMaps {
     for (let map = 0; map < layers * heads; map++)
       for (const query of queryPositions)
         for (let key = 0; key < keys; key++) totals[Math.floor(map / heads)] += tensor.numbers[(map * queries + query) * keys + key];
-    const all = totals.reduce((sum, total) => sum + total, 0);
-    const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(all) });
+    const totalEffect = totals.reduce((sum, total) => sum + total, 0);
+    const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(totalEffect) });
     const layerText = layer === 'mean' ? [] : [t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })];
     return [sums, ...layerText, ...(kind === 'encoder' && this.word === null ? [t('effect_choose_word')] : [])].join(sentenceGap());
   }
@@ -106,7 +106,7 @@ export class EffectMaps {
     this.choice.hidden = state.view !== 'effect';
     this.choice.setAttribute('aria-label', t('effect_choice'));
     const subject = this.subject();
-    const all = state.kind === 'encoder' && !subject ? '_encoder' : '';
+    const suffix = state.kind === 'encoder' && !subject ? '_encoder' : '';
     const button = (changes, name) => {
       const isPressed = Object.entries(changes).every(([field, value]) => value === state[field]);
       return make('button', { type: 'button', 'aria-pressed': String(isPressed), onclick: () => set(changes) }, name);
@@ -114,8 +114,8 @@ export class EffectMaps {
     reconcile(
       this.choice,
       subject && button({ word: null }, t('effect_of_word_encoder')),
-      button({ lead: false }, subject ? t('effect_of_chosen', { word: subject.word }) : t(`effect_of_word${all}`)),
-      button({ lead: true }, t(`effect_of_lead${all}`)),
+      button({ lead: false }, subject ? t('effect_of_chosen', { word: subject.word }) : t(`effect_of_word${suffix}`)),
+      button({ lead: true }, t(`effect_of_lead${suffix}`)),
     );
   }
 

@@ -142,10 +142,10 @@ export class GoldFile {
     const names = ['finder_head', 'finder_reading', 'gold_file_selection', 'gold_file_rate', 'finder_precision', 'finder_recall'];
     const titles = names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(name)));
     const row = ({ layer, head, shift, selectionRate, rate, precision, recall }) => {
-      const open = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
+      const headButton = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
       const values = [selectionRate, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
       const reading = make('td', {}, t(shift ? 'finder_after' : 'finder_own'));
-      return make('tr', {}, make('th', { scope: 'row' }, open), reading, ...values);
+      return make('tr', {}, make('th', { scope: 'row' }, headButton), reading, ...values);
     };
     const caption = make('caption', { class: 'hidden-text' }, t('gold_file'));
     replace(this.table, caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...ranked.map(row)));

@@ -20,9 +20,9 @@ export function rowEnds(translation, displayOptions) {
 
 /** State change that shows the first `count` tokens and pins the last one's row. `selection`: kind and display options. */
 export function selectionAt(translation, selection, count) {
-  const all = translation.target.length;
+  const tokenCount = translation.target.length;
   const row = rowOfToken({ kind: selection.kind, rows: axes(translation, selection.kind, selection).rows }, count - 1);
-  const changes = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
+  const changes = { written: count >= tokenCount ? null : count, hoverRow: null, hoverColumn: null };
   return selection.kind === 'encoder' ? changes : { ...changes, row, column: null };
 }
 

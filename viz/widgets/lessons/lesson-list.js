@@ -102,10 +102,10 @@ export class LessonList {
 function explorerLink({ steps }) {
   const tab = steps.find((step) => step.tab)?.tab;
   if (!tab || !document.getElementById(`panel-${tab}`)) return null;
-  const open = () => set({ tab });
+  const openTab = () => set({ tab });
   return make(
     'button',
-    { type: 'button', class: 'link explorer-link', data: { tab }, onclick: open },
+    { type: 'button', class: 'link explorer-link', data: { tab }, onclick: openTab },
     t('lesson_explorer', { tab: t(`tab_${tab}`) }),
   );
 }

@@ -41,8 +41,8 @@ function write(changes) {
 export function countAnswers({ name, steps }) {
   const { right, unasked } = read();
   const keys = steps.filter(({ ask }) => ask).map((step) => `lesson_${name}_${step.name}`);
-  const open = keys.filter((key) => key in right || !(key in unasked));
-  return { answered: open.filter((key) => key in right).length, all: open.length, steps: keys.length };
+  const askedKeys = keys.filter((key) => key in right || !(key in unasked));
+  return { answered: askedKeys.filter((key) => key in right).length, all: askedKeys.length, steps: keys.length };
 }
 
 /** Status of a lesson: undefined, `begun` or `done`. A lesson without questions is done after its last step. */

@@ -16,7 +16,7 @@ export function drawTokens(_, { scene }) {
 
 const [LABEL_WIDTH, COLUMN_WIDTH] = [64, 70]; // pixels of the row labels and of a position in `drawShift`
 
-/** The decoder's input and its target, one above the other and shifted by one, with the loss of each position. */
+/** The decoder's input above its target, which is shifted by one position, with the loss of each position. */
 export function drawShift(_, { scene, width, pick }) {
   const { translation } = scene;
   const names = () => ['reads', 'writes', 'probability', 'loss'].map((name) => make('span', {}, t(`lesson_shift_${name}`)));

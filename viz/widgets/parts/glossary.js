@@ -29,7 +29,7 @@ export class Glossary {
     // A Latin form is a whole word; Chinese has no spaces.
     const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
-    this.whole = new Set();
+    this.literalTexts = new Set();
     this.filled = [];
     for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.addPhrase(phrase);
   }
@@ -40,7 +40,7 @@ export class Glossary {
     const explains = literals.map((literal) => this.matches(literal).length > 0);
     const minLength = literals.length > 1 ? MIN_CHARACTERS : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.whole.add(literal.trim());
+      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.literalTexts.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
         if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
@@ -67,11 +67,11 @@ export class Glossary {
 
   /** The terms in the literal parts of a text that matches a phrase. */
   find(text) {
-    const all = this.matches(text);
-    if (!all.length || this.whole.has(text.trim())) return all;
+    const found = this.matches(text);
+    if (!found.length || this.literalTexts.has(text.trim())) return found;
     const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
     const spans = /** @type {any} */ (phrase).indices.slice(1);
-    return all.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
+    return found.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
   }
 }

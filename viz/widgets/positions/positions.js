@@ -41,7 +41,7 @@ class PositionsTab {
     this.ownTag = make('span', { class: 'own' });
     this.description = make('p', { class: 'explains' });
     this.formula = make('div', { class: 'formula' });
-    this.where = make('p', { class: 'quiet' });
+    this.usage = make('p', { class: 'quiet' });
     this.note = make('p', { class: 'says-so', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.slider = make('input', { type: 'range', min: MIN_LENGTH, max: MAX_LENGTH, step: 1 });
@@ -52,7 +52,7 @@ class PositionsTab {
     this.controls = make('div', { class: 'controls' }, length, this.resetButton);
     this.figures = new EncodingFigures();
     const head = make('div', { class: 'headline' }, this.title, this.ownTag);
-    const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.where);
+    const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.usage);
     const detail = make('div', { class: 'detail' }, texts, this.controls, this.note, this.error, this.figures.element);
     this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
   }
@@ -131,7 +131,7 @@ class PositionsTab {
     this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
     const baseEncoding = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
     replace(this.formula, ...formulaLines(answer));
-    this.where.textContent = t(`positions_where_${baseEncoding}`, answer);
+    this.usage.textContent = t(`positions_where_${baseEncoding}`, answer);
     this.note.textContent = this.noteText(form, answer);
     this.drawList(answer);
     this.drawControls(answer);

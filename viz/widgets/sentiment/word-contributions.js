@@ -58,11 +58,11 @@ export class WordContributions {
       this.showValue(null);
     });
     this.strip.addEventListener('keydown', (event) => {
-      const all = [...this.strip.querySelectorAll('.token')];
+      const tokens = [...this.strip.querySelectorAll('.token')];
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      this.pinned = all[this.pinned ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.pinned) + step)) : 0];
+      this.pinned = tokens[this.pinned ? Math.max(0, Math.min(tokens.length - 1, tokens.indexOf(this.pinned) + step)) : 0];
       this.showValue(null);
     });
     this.details.addEventListener('toggle', () => this.fill());

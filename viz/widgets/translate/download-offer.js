@@ -249,9 +249,9 @@ export class DownloadOffer {
     this.bar.setAttribute('aria-label', t('offer_label', { model: this.model.name }));
     if (total) Object.assign(this.bar, { max: total, value: this.done });
     else this.bar.removeAttribute('value');
-    const left = this.secondsLeft ? t('offer_left', { wait: formatWait(this.secondsLeft) }) : '';
+    const timeLeft = this.secondsLeft ? t('offer_left', { wait: formatWait(this.secondsLeft) }) : '';
     this.progress.textContent = total
-      ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), left].filter(Boolean).join(' · ')
+      ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), timeLeft].filter(Boolean).join(' · ')
       : '';
   }
 }

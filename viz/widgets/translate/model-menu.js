@@ -94,9 +94,9 @@ export class ModelMenu {
       link.textContent = t(link.dataset.word ?? '');
       link.hidden = !document.getElementById(`panel-${link.dataset.panel}`);
     }
-    const all = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
-    const bundledModels = all.filter(({ where }) => where === 'here');
-    const hubModels = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
+    const allModels = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
+    const bundledModels = allModels.filter(({ where }) => where === 'here');
+    const hubModels = allModels.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const duplicates = new Map();
     for (const hubModel of hubModels) duplicates.set(fullName(hubModel), (duplicates.get(fullName(hubModel)) ?? 0) + 1);
     const items = (models) => models.map((entry) => item(entry, duplicates.get(fullName(entry)) > 1));

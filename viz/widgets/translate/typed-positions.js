@@ -12,25 +12,25 @@ const REMOVED = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and join
 export function typedPositions(text, typed) {
   const starts = [];
   const ends = [0];
-  let at = 0; // offset in `typed`
+  let offset = 0; // in `typed`
   const skip = (until) => {
-    while (at < typed.length) {
-      const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(at)));
+    while (offset < typed.length) {
+      const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(offset)));
       if (letter === until || !REMOVED.test(letter)) return;
-      at += letter.length;
+      offset += letter.length;
     }
   };
   for (const letter of text) {
     skip(letter);
-    const isTyped = typed.startsWith(letter, at);
+    const isTyped = typed.startsWith(letter, offset);
     if (!isTyped && letter !== ' ') return null;
     for (let unit = 0; unit < letter.length; unit++) {
-      starts.push(at + (isTyped ? unit : 0));
-      ends.push(at + (isTyped ? unit + 1 : 0));
+      starts.push(offset + (isTyped ? unit : 0));
+      ends.push(offset + (isTyped ? unit + 1 : 0));
     }
-    if (isTyped) at += letter.length;
+    if (isTyped) offset += letter.length;
   }
-  starts.push(at);
+  starts.push(offset);
   skip('');
-  return at === typed.length ? { starts, ends } : null;
+  return offset === typed.length ? { starts, ends } : null;
 }

@@ -22,12 +22,12 @@ export class Measurement {
     this.turn += 1;
     /** @type {Map<string, any>} */
     this.results = new Map();
-    this.all = 0; // number of measurements, once the server has reported it
+    this.measurementCount = 0; // 0 until the server reports it
     [this.running, this.hasTimedOut, this.fault] = [false, false, ''];
   }
 
   get isComplete() {
-    return this.all > 0 && this.results.size >= this.all;
+    return this.measurementCount > 0 && this.results.size >= this.measurementCount;
   }
 
   stop() {
@@ -46,7 +46,7 @@ export class Measurement {
       while (turn === this.turn && !this.isComplete) {
         const answer = await this.measureBatch(this.results.size);
         if (turn !== this.turn) return;
-        this.all = answer.all;
+        this.measurementCount = answer.all;
         for (const [key, value] of answer.entries) this.results.set(key, value);
         this.hasTimedOut = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
         if (this.hasTimedOut || state.tab !== 'whatif') break;

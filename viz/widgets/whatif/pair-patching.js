@@ -102,7 +102,7 @@ export class PairPatching {
     const { measurement } = this;
     if (measurement.fault) return measurement.fault;
     if (!measurement.results.size || measurement.isComplete) return '';
-    const numbers = { done: measurement.results.size, all: measurement.all, limit: MAX_SECONDS };
+    const numbers = { done: measurement.results.size, all: measurement.measurementCount, limit: MAX_SECONDS };
     return t(measurement.hasTimedOut ? 'whatif_measured_late' : 'whatif_measured', numbers);
   }
 

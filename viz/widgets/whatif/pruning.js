@@ -155,8 +155,7 @@ export class Pruning {
   /** Text for the slider position, updated while dragging. */
   drawText() {
     const count = Number(this.slider.value);
-    const all = Number(this.slider.max);
-    this.count.textContent = t('whatif_prune', { count, all });
+    this.count.textContent = t('whatif_prune', { count, all: Number(this.slider.max) });
     const point = this.orderName === 'corpus' && this.curve ? this.pointAt(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
     const hasOthers = Boolean(this.result) && interventions().length !== this.countOff(this.order());
@@ -183,31 +182,31 @@ export class Pruning {
     const before = new Set(order.slice(0, this.countOff(order)).map(headKey));
     const off = order.slice(0, Number(this.slider.value));
     const removedNow = new Set(off.map(headKey));
-    const others = interventions().filter(
+    const keptInterventions = interventions().filter(
       (intervention) =>
         intervention.action !== 'remove' ||
         !isHead(intervention) ||
         !(before.has(headKey(intervention)) || removedNow.has(headKey(intervention))),
     );
-    setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
+    setInterventions([...keptInterventions, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
 
   drawCurve() {
     const { points, corpus, sentences, ranked_on } = this.curve;
     const plotWidth = this.plot.clientWidth;
     if (!plotWidth) return;
-    const all = points.at(-1).off;
+    const headCount = points.at(-1).off;
     const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
-    const x = (off) => LEFT + (off / all) * (plotWidth - LEFT - RIGHT);
+    const x = (off) => LEFT + (off / headCount) * (plotWidth - LEFT - RIGHT);
     const y = (chrf) => TOP + (1 - chrf / high) * (HEIGHT - TOP - BOTTOM);
     const label = (text, attributes) => svg('text', { 'font-size': 12, ...attributes }, text);
     const levels = [0, high / 2, high].flatMap((level) => [
       svg('line', { class: 'level', x1: LEFT, x2: plotWidth - RIGHT, y1: y(level), y2: y(level) }),
       label(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
     ]);
-    const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
+    const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * headCount) / 4));
     const below = marks.map((off) =>
-      label(String(off), { x: x(off), y: HEIGHT - BOTTOM + 18, 'text-anchor': off === all ? 'end' : 'middle' }),
+      label(String(off), { x: x(off), y: HEIGHT - BOTTOM + 18, 'text-anchor': off === headCount ? 'end' : 'middle' }),
     );
     const line = svg('path', {
       class: 'line',
@@ -226,19 +225,19 @@ export class Pruning {
       this.firstChange && this.orderName === 'corpus'
         ? [svg('line', { class: 'first', x1: x(this.firstChange), x2: x(this.firstChange), y1: TOP - 6, y2: y(0) })]
         : [];
-    const name = t('whatif_curve', { sentences, all });
+    const name = t('whatif_curve', { sentences, all: headCount });
     const parts = [...levels, ...below, line, ...first, ...position, label('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
     reconcile(this.plot, svg('svg', { width: plotWidth, height: HEIGHT, role: 'img', 'aria-label': name }, ...parts));
-    this.scale = { all, width: plotWidth };
+    this.scale = { headCount, width: plotWidth };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
 
   /** Clicking the curve moves the slider. */
   pick(event) {
     if (!this.scale || this.orderName !== 'corpus') return;
-    const { all, width } = this.scale;
+    const { headCount, width } = this.scale;
     const share = ((event.clientX - this.plot.getBoundingClientRect().left) / pageZoom() - LEFT) / (width - LEFT - RIGHT);
-    this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
+    this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * headCount));
     this.drawText();
     this.prune();
   }

@@ -16,7 +16,7 @@ const KEY_STEPS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft
 export function rescaleRow(row, column, amount) {
   const others = [...row.keys()].filter((otherColumn) => otherColumn !== column && row[otherColumn] === row[otherColumn]);
   if (!others.length) return row.slice();
-  const sum = others.reduce((all, position) => all + row[position], 0);
+  const sum = others.reduce((total, position) => total + row[position], 0);
   return row.map((weight, index) => {
     if (index === column) return amount;
     if (weight !== weight) return weight; // masked

@@ -249,13 +249,13 @@ class WhatIfTab {
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
     const link = (onClick, description, disabled = false) =>
       make('button', { type: 'button', class: 'link', disabled, onclick: onClick }, description);
-    const others = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
+    const removeOthersText = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const removeOthers = () => removeAllButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
     const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
     reconcile(
       this.more,
       link(removeKind, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })),
-      link(removeOthers, others, !isSingleHead),
+      link(removeOthers, removeOthersText, !isSingleHead),
     );
     this.importance.offerHead();
     this.weight.draw(this.heads.view);

@@ -34,8 +34,8 @@ const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
  */
 export function roundRows(parts, score, count) {
   const listed = parts.slice(0, count).map(({ value }) => value);
-  const rest = score - listed.reduce((all, value) => all + value, 0);
-  const values = count < parts.length ? [...listed, rest] : listed;
+  const remainder = score - listed.reduce((sum, value) => sum + value, 0);
+  const values = count < parts.length ? [...listed, remainder] : listed;
   const shares = roundParts(values.map((value) => value / score));
   return roundParts(values).map((value, index) => ({ value, share: shares[index] }));
 }
@@ -242,10 +242,10 @@ export class ScoreParts {
         make('td', { class: 'numeric' }, showsShares ? percent(share) : ''),
       );
     const rows = visible.map((part, index) => line(this.partCell(part), rounded[index], bar(part.value, maximum)));
-    const others = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
+    const otherRows = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
     const total = line(t('score_total'), { value: score, share: 1 }, null);
     this.table.setAttribute('aria-label', t('score_parts'));
-    replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
+    replace(this.table, make('tbody', {}, ...rows, ...otherRows), make('tfoot', {}, total));
   }
 
   /** The name of a part; that of a head opens the words it read. */
@@ -257,7 +257,7 @@ export class ScoreParts {
     const items = part.reads.map(([position, value]) =>
       make('li', {}, token(position), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );
-    const listedSum = part.reads.reduce((all, [, value]) => all + value, 0);
+    const listedSum = part.reads.reduce((sum, [, value]) => sum + value, 0);
     const rest =
       Math.abs(part.value - listedSum) < 0.005
         ? null
