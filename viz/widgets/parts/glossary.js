@@ -67,11 +67,11 @@ export class Glossary {
 
   /** The terms in the literal parts of a text that matches a phrase. */
   find(text) {
-    const found = this.matches(text);
-    if (!found.length || this.literalTexts.has(text.trim())) return found;
+    const matches = this.matches(text);
+    if (!matches.length || this.literalTexts.has(text.trim())) return matches;
     const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
     const spans = /** @type {any} */ (phrase).indices.slice(1);
-    return found.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
+    return matches.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
   }
 }
