@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { roundParts } = await import('../../viz/widgets/core/rounding.js');
-const { chance } = await import('../../viz/widgets/attribution/account.js');
+const { formatProbability } = await import('../../viz/widgets/attribution/account.js');
 const { headParts, keyParts, largestParts } = await import('../../viz/widgets/attribution/account-heads.js');
 
 test('probabilities of rivals have three decimals, and tiny ones are not shown as zero', () => {
-  assert.deepEqual([0.5, 0.1, 0.0123, 0.0006, 0.0004, 0].map(chance), ['0.50', '0.10', '0.012', '0.001', '< 0.001', '0.000']);
+  assert.deepEqual([0.5, 0.1, 0.0123, 0.0006, 0.0004, 0].map(formatProbability), ['0.50', '0.10', '0.012', '0.001', '< 0.001', '0.000']);
 });
 
 test('rounded parts add up to the rounded total', () => {

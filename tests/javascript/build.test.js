@@ -12,7 +12,7 @@ const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, tr
 const mistakes = await import('../../viz/widgets/build/mistakes.js');
 const { columnsToType } = await import('../../viz/widgets/build/part-products.js');
 const { outerColumn } = await import('../../viz/widgets/build/part-network.js');
-const { placeTerms } = await import('../../viz/widgets/build/place-formula.js');
+const { positionTerms } = await import('../../viz/widgets/build/position-formula.js');
 const { Fields } = await import('../../viz/widgets/build/fields.js');
 const { BuildState } = await import('../../viz/widgets/build/build-state.js');
 const { LessonData } = await import('../../viz/widgets/build/lesson-data.js');
@@ -153,7 +153,7 @@ test('the loss of each place is that of its printed probability', () => {
 
 test('the terms of a place are its row of the table', () => {
   for (const place of [0, 1, 5]) {
-    const numbers = placeTerms(place, answer.wavelength_base).map((term) => readSum(term.split(' = ')[1]));
+    const numbers = positionTerms(place, answer.wavelength_base).map((term) => readSum(term.split(' = ')[1]));
     for (const [column, number] of numbers.entries()) near(number, answer.positions[place][column], 0.0551);
   }
 });

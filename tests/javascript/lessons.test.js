@@ -36,7 +36,7 @@ globalThis.localStorage = /** @type {any} */ ({
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { parseLessonLink, formatLessonLink } = await import('../../viz/widgets/lessons/lesson-link.js');
 const { Answers } = await import('../../viz/widgets/lessons/answers.js');
-const { answered, recordGuess, recordUnasked, setLessonStatus, lessonStatus, score } = await import(
+const { countAnswers, recordGuess, recordUnasked, setLessonStatus, lessonStatus, score } = await import(
   '../../viz/widgets/lessons/progress.js'
 );
 const { decodeArray } = await import('../../viz/widgets/core/base64-arrays.js');
@@ -145,7 +145,7 @@ test('a lesson is done when its questions are answered, not when its last step i
   assert.equal(lessonStatus(walk), 'begun');
   recordGuess('lesson_walk_tokens', true);
   recordGuess('lesson_walk_mask', false);
-  assert.deepEqual(answered(walk), { answered: 2, all: 3, steps: 3 });
+  assert.deepEqual(countAnswers(walk), { answered: 2, all: 3, steps: 3 });
   assert.equal(lessonStatus(walk), 'begun');
   recordUnasked('lesson_walk_cross'); // its numbers were inconclusive
   assert.equal(lessonStatus(walk), 'done');
@@ -171,9 +171,9 @@ function longScene() {
 test('columns of a long sentence are cut around the strongest key of the row', () => {
   const numbers = new Float32Array(40);
   numbers[20 + 15] = 0.98;
-  const { places } = columnNames(longScene(), false, { rows: 2, columns: 20, numbers });
-  assert.ok(places.includes(15), String(places));
-  assert.equal(places.length, 12);
+  const { indices } = columnNames(longScene(), false, { rows: 2, columns: 20, numbers });
+  assert.ok(indices.includes(15), String(indices));
+  assert.equal(indices.length, 12);
 });
 
 test('a legend ends where the numbers end', () => {

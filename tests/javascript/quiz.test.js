@@ -11,7 +11,7 @@ const stored = new Map();
 const storage = { getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value) };
 Object.defineProperty(globalThis, 'localStorage', { configurable: true, get: () => storage });
 
-const { mark, isComplete, unreadable, UNKNOWN } = await import('../../viz/widgets/quiz/marking.js');
+const { mark, isComplete, findUnreadable, UNKNOWN } = await import('../../viz/widgets/quiz/marking.js');
 const { QuizProgress, STAGES, WAIT_MS } = await import('../../viz/widgets/quiz/quiz-progress.js');
 const { answersCsv, countsCsv } = await import('../../viz/widgets/quiz/quiz-csv.js');
 const { countAnswers, outcomeCounts } = await import('../../viz/widgets/quiz/class-counts.js');
@@ -48,8 +48,8 @@ test('numbers count within 0.02, as sums too; other answers and open questions h
   assert.equal(mark(dot, [`${right} + 2*0.25 - 0.5`]), 'right');
   assert.equal(mark(dot, [`${right + 0.03}`]), 'other');
   assert.equal(mark(dot, ['about three']), 'other');
-  assert.equal(unreadable(dot, ['about three']), 'about three');
-  assert.equal(unreadable(dot, ['−0,5']), undefined);
+  assert.equal(findUnreadable(dot, ['about three']), 'about three');
+  assert.equal(findUnreadable(dot, ['−0,5']), undefined);
   assert.equal(mark(mask, [[0, 0]]), 'other');
   assert.equal(mark(sides, 'no such'), 'other');
   for (const question of [dot, mask, sides]) assert.equal(mark(question, null), UNKNOWN);

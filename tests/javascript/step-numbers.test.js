@@ -18,7 +18,7 @@ globalThis.document = /** @type {any} */ ({ createElementNS: () => new Element()
 const script = 'import json; from headlight.viz.lessons.walk import STEPS; print(json.dumps([step.as_json() for step in STEPS]))';
 const WALK = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
 const { formula, formulaLines } = await import('../../viz/widgets/lessons/formula.js');
-const { attentionParts, ofLogits } = await import('../../viz/widgets/lessons/step-numbers.js');
+const { attentionParts, logitNumbers } = await import('../../viz/widgets/lessons/step-numbers.js');
 const { formulaFor } = await import('../../viz/widgets/lessons/step-phrases.js');
 const { StepScene } = await import('../../viz/widgets/lessons/step-scene.js');
 
@@ -86,9 +86,9 @@ test('numbers of logits are those of the written token, also if another one is l
     translation: { target },
     look: { written: 0 },
   });
-  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = ofLogits(sceneFor([{ id: 5 }]));
+  const { written_id: id, written_logit: logit, written_less: less, written_chance: chance } = logitNumbers(sceneFor([{ id: 5 }]));
   assert.deepEqual([id, logit, less, chance], [5, '2.0000', '−2.0000', '0.1353']);
-  assert.equal(ofLogits(sceneFor([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
+  assert.equal(logitNumbers(sceneFor([{ id: 9, probability: Math.exp(-5) }])).written_logit, '−1.0000'); // not among the best
 });
 
 test('on a narrow page the sum of a product writes out one term, and so its result is in sight', async () => {

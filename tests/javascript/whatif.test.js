@@ -10,7 +10,7 @@ const { canRedo, canUndo, setInterventions, interventionText, interventions, red
   '../../viz/widgets/whatif/interventions.js'
 );
 const { comparablePair } = await import('../../viz/widgets/whatif/difference.js');
-const { rescaled } = await import('../../viz/widgets/whatif/weight-editor.js');
+const { rescaleRow } = await import('../../viz/widgets/whatif/weight-editor.js');
 const { applySwaps, swapsBetween } = await import('../../viz/widgets/whatif/minimal-pair.js');
 
 const sentence = (text) => {
@@ -152,8 +152,8 @@ test('maps are subtracted only if their axes are the same words, and swapped wor
 });
 
 test('a moved weight keeps the proportions of its row, which sums to one', () => {
-  assert.deepEqual(rescaled([0.5, 0.3, 0.2], 0, 0.75), [0.75, 0.15, 0.1]);
-  assert.deepEqual(rescaled([0.25, 0.75, NaN], 0, 1), [1, 0, NaN]);
-  assert.deepEqual(rescaled([1, 0, 0], 0, 0.5), [0.5, 0.25, 0.25], 'evenly without other weights');
-  assert.deepEqual(rescaled([1, NaN], 0, 0.5), [1, NaN], 'a row with one key has no other');
+  assert.deepEqual(rescaleRow([0.5, 0.3, 0.2], 0, 0.75), [0.75, 0.15, 0.1]);
+  assert.deepEqual(rescaleRow([0.25, 0.75, NaN], 0, 1), [1, 0, NaN]);
+  assert.deepEqual(rescaleRow([1, 0, 0], 0, 0.5), [0.5, 0.25, 0.25], 'evenly without other weights');
+  assert.deepEqual(rescaleRow([1, NaN], 0, 0.5), [1, NaN], 'a row with one key has no other');
 });

@@ -16,7 +16,7 @@ test('a worksheet asks to read the map and to calculate with its numbers', () =>
   assert.deepEqual(byKind.asks_rest.values, { row: 'I → saw', first: 'ich', second: 'sah', a: '0.60', b: '0.30' });
   assert.equal(byKind.asks_rest.answer, '0.10'); // from the printed numbers: 1 − 0.60 − 0.30
   assert.equal(byKind.asks_scores.answer, '0.69'); // ln 2
-  assert.ok(byKind.asks_rest.room && byKind.asks_scores.room && !byKind.asks.room);
+  assert.ok(byKind.asks_rest.needsSpace && byKind.asks_scores.needsSpace && !byKind.asks.needsSpace);
 });
 
 test('the decoder asks for the border of its mask', () => {

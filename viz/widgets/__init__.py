@@ -1,1 +1,1 @@
-"""What runs in the browser: one folder a widget."""
+"""JavaScript and CSS of the page, one folder for each widget."""

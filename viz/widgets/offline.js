@@ -1,4 +1,4 @@
-// The page as a file: header, sentence, translation and the Heads tab, without a server.
+// The page saved as a file: header, sentence, translation and the Heads tab. It needs no server.
 
 import { Translation } from './core/translation.js';
 import { make } from './core/dom.js';
@@ -19,9 +19,9 @@ export async function open(root) {
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   setLanguage(state.chosenLanguage ?? language);
-  const { request, language: _, ...linked } = parsePermalink(); // the address may hold a later selection
-  const look = { ...selectionFrom(selection), ...linked };
-  set({ translation: saved, ...look, ...clampSelection(saved, look), tab: DEFAULTS.tab });
+  const { request, language: _, ...linked } = parsePermalink(); // a permalink in the address overrides the saved selection
+  const shownSelection = { ...selectionFrom(selection), ...linked };
+  set({ translation: saved, ...shownSelection, ...clampSelection(saved, shownSelection), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
   renderSentences(part('translate'), saved);

@@ -1,4 +1,4 @@
-// A page without a server: its widgets are mounted here, and their calls go to the engine in a worker.
+// A page without a server. It mounts its widgets here and sends their calls to the engine in a worker.
 
 import { server } from './core/server.js';
 

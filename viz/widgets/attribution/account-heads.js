@@ -1,5 +1,5 @@
-// "How did schläft reach sleeping?": a source word's part of the account, through each head of cross-attention and, for one
-// head, through each word that it attended to. Source words have no other way into the decoder, so the parts add up.
+// "How did schläft reach sleeping?": splits a source word's part of the account by head of cross-attention and, for one
+// head, by attended word. The decoder reads source words only through cross-attention, so the parts add up.
 
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
@@ -11,38 +11,38 @@ import { shortName } from '../parts/head-names.js';
 import { partRows } from './part-rows.js';
 import { roundParts } from '../core/rounding.js';
 
-const MAX_ROWS = 5; // the others are summed up
+const MAX_ROWS = 5; // further parts are summed in one row
 const MIN_PART = 0.005; // smaller parts are not listed
 
-/** The largest parts in order, and the sum of the others if there are any; rounded so that they add up. */
+/** The largest parts in descending order, followed by the sum of the others, if any. Values are rounded so that they add up. */
 export function largestParts(parts, otherLabel, count = MAX_ROWS) {
   const byValue = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const largest = byValue.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
-  const others = byValue.slice(largest.length);
-  if (others.length)
-    largest.push({ label: otherLabel(others.length), value: others.reduce((sum, { value }) => sum + value, 0), special: true });
+  const remaining = byValue.slice(largest.length);
+  if (remaining.length)
+    largest.push({ label: otherLabel(remaining.length), value: remaining.reduce((sum, { value }) => sum + value, 0), special: true });
   const rounded = roundParts(largest.map(({ value }) => value));
   return largest.map((part, index) => ({ ...part, value: rounded[index] }));
 }
 
 /** The sum over some source tokens of each head's parts, `heads[layer][head][token]`. */
-export const headParts = (heads, places) =>
+export const headParts = (heads, positions) =>
   heads.flatMap((layer, index) =>
     layer.map((tokens, head) => ({
       label: shortName({ layer: index, head }),
       layer: index,
       head,
-      value: places.reduce((sum, place) => sum + tokens[place], 0),
+      value: positions.reduce((sum, position) => sum + tokens[position], 0),
     })),
   );
 
 /** The sum over some source tokens of each attended word's parts, `keys[key][token]`. */
-export const keyParts = (keys, items, places) =>
-  items.map(({ label, special, places: keyPlaces }) => ({
+export const keyParts = (keys, items, positions) =>
+  items.map(({ label, special, places: keyPositions }) => ({
     label,
     special,
-    column: keyPlaces[0],
-    value: keyPlaces.reduce((sum, key) => sum + places.reduce((inner, place) => inner + keys[key][place], 0), 0),
+    column: keyPositions[0],
+    value: keyPositions.reduce((sum, key) => sum + positions.reduce((inner, position) => inner + keys[key][position], 0), 0),
   }));
 
 export class AccountHeads {
@@ -64,7 +64,7 @@ export class AccountHeads {
     this.latestKeys = new LatestRequest(this.keys, this.error, 'error_our_fault');
   }
 
-  /** Shows the source words of an account; `query` is that of the account, `word` the label of the written word. */
+  /** Shows the source words of an account. `query`: the account's query; `word`: label of the target word. */
   show(translation, query, word) {
     const isNew = JSON.stringify(query) !== JSON.stringify(this.account?.query);
     const words = axes(translation, 'cross', { words: true, special: true }).columns;
@@ -84,7 +84,7 @@ export class AccountHeads {
     /** @type {any} */
     this.selectedWord = null; // source word
     /** @type {any} */
-    this.answer = null; // parts of the heads
+    this.answer = null; // parts by head, `[layer][head][token]`
     /** @type {any} */
     this.head = null; // the opened head, with its parts once they are loaded
     this.latest.cancel();

@@ -1,5 +1,5 @@
-// "Why sleeping and not asleep?": the lead of a word over a rival as a staircase of the contributions of each source word,
-// each word written before, and the model's biases. On a phone it is a list.
+// "Why sleeping and not asleep?": the lead of a word over a rival as a waterfall chart of the contributions of each source
+// word, each previous target word, and the model's biases. On a phone it is a list.
 
 import { axes, formatEffect, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { callWithRetry } from '../core/boot.js';
@@ -13,27 +13,27 @@ import { AccountHeads } from './account-heads.js';
 import { partRows } from './part-rows.js';
 import { roundParts } from '../core/rounding.js';
 
-const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels of the staircase, of the names below it, of the numbers above it
+const [HEIGHT, LABEL_HEIGHT, TOP] = [190, 74, 18]; // pixels: height of the chart, of the labels below it, and of the numbers above it
 const GAP = 0.8; // empty steps between two groups
 const NUMBER_WIDTH = 34; // pixels; narrower steps show only large numbers
-const LETTER_WIDTH = 7; // pixels; names that are wider than a step are turned
+const LETTER_WIDTH = 7; // pixels; labels that are wider than a step are rotated
 
-const MIN_CHANCE = 0.0005; // smaller probabilities round to 0.000
+const MIN_PROBABILITY = 0.0005; // smaller probabilities round to 0.000
 
-/** A probability; small ones, as most rivals have, get a digit more. */
-export function chance(probability) {
-  if (probability > 0 && probability < MIN_CHANCE) return '< 0.001';
+/** Formats a probability with two decimals, or three if it is below 0.1, as for most rivals. */
+export function formatProbability(probability) {
+  if (probability > 0 && probability < MIN_PROBABILITY) return '< 0.001';
   return (probability < 0.1 ? threeDecimals : twoDecimals)(probability);
 }
 
 /** The sums of token values per word: {label, value, special}. */
 export function wordParts(translation, { source, prefix }, index) {
   const items = (axis) => axes(translation, 'cross', { words: true, special: true })[axis];
-  const total = (values, places) => places.reduce((sum, place) => sum + values[place], 0);
+  const total = (values, positions) => positions.reduce((sum, position) => sum + values[position], 0);
   const words = items('columns').map(({ label, places, special }) => ({ label, special, value: total(source, places) }));
   const start = { label: translation.previousToken('cross', 0).label, special: true, value: prefix[0] };
   const before = items('rows')
-    .map(({ label, places, special }) => ({ label, special, places: places.filter((place) => place < index) }))
+    .map(({ label, places, special }) => ({ label, special, places: places.filter((position) => position < index) }))
     .filter(({ places }) => places.length)
     .map(({ label, special, places }) => ({ label, special, value: total(prefix.slice(1), places) }));
   return { words, before: [start, ...before] };
@@ -49,9 +49,9 @@ export class Account {
     /** @type {any} */
     this.translation = null;
     /** @type {any} */
-    this.answer = null; // of this translation and place
+    this.answer = null; // the server's answer for the translation and the position
     this.title = make('h2', { class: 'view-title' });
-    this.rivals = new RivalChoice(server, chance);
+    this.rivals = new RivalChoice(server, formatProbability);
     this.sentence = make('p', { class: 'says' });
     this.sums = make('div', { class: 'sums numeric' });
     this.picture = make('div', { class: 'staircase' });
@@ -65,12 +65,12 @@ export class Account {
     new ResizeObserver(() => this.answer && this.drawPicture()).observe(this.picture);
   }
 
-  /** Show the account of the first token of a word, in which the model decided for the whole word. */
+  /** Shows the account of a word's first token, with which the model decides on the whole word. */
   show(translation, word) {
     const position = word.places[0];
     if (translation !== this.translation || position !== this.position) this.answer = null;
     [this.translation, this.word, this.position] = [translation, word, position];
-    const rival = chosenRival(state, position)?.id ?? null; // null: the likeliest one
+    const rival = chosenRival(state, position)?.id ?? null; // null: the most probable other token
     const query = { request: translation.requestValues(), place: position, rival };
     this.latest.load(
       JSON.stringify(query),
@@ -81,7 +81,7 @@ export class Account {
       },
     );
     if (this.answer)
-      this.draw(); // in another language
+      this.draw(); // the language may have changed
     else {
       const label = make('b', {}, make('bdi', { lang: translation.model.target || null }, word.label));
       replace(this.title, ...fillElements(t('word_title'), { word: label }));
@@ -106,7 +106,7 @@ export class Account {
     this.drawPicture();
   }
 
-  /** The rival; the probability of an unlikely one follows from the lead, the difference of both log probabilities. */
+  /** The rival with its probability. If it is not listed, the probability follows from the lead, a difference of log probabilities. */
   rivalWithProbability() {
     const { probability, rival, lead, rivals } = this.answer;
     const listed = rivals.find(({ id }) => id === rival.id);
@@ -114,10 +114,13 @@ export class Account {
   }
 
   probabilityText() {
-    return t('account_chances', { own: chance(this.answer.probability), other: chance(this.rivalWithProbability().probability) });
+    return t('account_chances', {
+      own: formatProbability(this.answer.probability),
+      other: formatProbability(this.rivalWithProbability().probability),
+    });
   }
 
-  /** Text: whether the sentence and the written words favour the word or the rival. Biases belong to no word. */
+  /** Elements that say whether the source and the target words favour the word or the rival. Biases belong to no word. */
   groupSides(names) {
     const groups = this.groups.slice(0, 2);
     return ['word', 'rival'].flatMap((side) => {
@@ -132,7 +135,7 @@ export class Account {
     return { language: languageName(this.translation.model.source) };
   }
 
-  /** Source, written, biases and the lead, with rounded values that add up. */
+  /** Groups of the chart: source words, target words, biases and the lead, with rounded values that add up. */
   makeGroups() {
     const { answer, translation } = this;
     const { words, before } = wordParts(translation, answer, this.position);
@@ -176,7 +179,7 @@ export class Account {
     const step = width / count;
     let [level, x] = [0, 0];
     const positionedSteps = this.groups.flatMap(({ steps }) => {
-      const placed = steps.map((part) => {
+      const groupBars = steps.map((part) => {
         const from = part.total ? 0 : level;
         if (!part.total) level += part.value;
         const bar = { ...part, from, to: part.total ? part.value : level, x };
@@ -184,7 +187,7 @@ export class Account {
         return bar;
       });
       x += GAP * step;
-      return placed;
+      return groupBars;
     });
     const levels = [0, ...positionedSteps.flatMap(({ from, to }) => [from, to])];
     const [low, high] = [Math.min(...levels), Math.max(...levels)];

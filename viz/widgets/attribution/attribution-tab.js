@@ -7,7 +7,7 @@ import { ready } from '../core/page.js';
 import { isWord } from '../core/default-head.js';
 import { on, set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
-import { chooseWord, wordPlace } from '../core/written-word.js';
+import { chooseWord, wordPosition } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { Account } from './account.js';
 import { LogitLens } from './logit-lens.js';
@@ -88,11 +88,11 @@ function writtenWords(translation) {
   return rows.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
-/** Index of the word that the tab is about, by default the first one with letters. */
+/** Index of the explained word, by default the first one with letters. */
 function chosenWord(words) {
-  const place = wordPlace(state.translation, state);
+  const position = wordPosition(state.translation, state);
   return Math.max(
     0,
-    words.findIndex((word) => (place === null ? isWord(word) : word.places.includes(place))),
+    words.findIndex((word) => (position === null ? isWord(word) : word.places.includes(position))),
   );
 }

@@ -4,7 +4,7 @@ import { make, replace, svg } from '../core/dom.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [560, 200, 40, 28];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [560, 200, 40, 28]; // units of the view box: size, left and bottom margin
 
 export class ErasureCurves {
   constructor() {
@@ -13,11 +13,11 @@ export class ErasureCurves {
     this.element = make('div', { class: 'curves', hidden: true }, this.picture, this.legend);
   }
 
-  /** `chance`: mean curve of random orders; `curves`: by method; `highlighted`: the highlighted method, or null. */
-  draw(chance, curves, highlighted) {
-    this.element.hidden = !chance;
-    if (!chance) return;
-    const maximum = Math.max(...chance, ...Object.values(curves).flat(), 1e-9);
+  /** `randomCurve`: mean curve of random orders; `curves`: by method; `highlighted`: the highlighted method, or null. */
+  draw(randomCurve, curves, highlighted) {
+    this.element.hidden = !randomCurve;
+    if (!randomCurve) return;
+    const maximum = Math.max(...randomCurve, ...Object.values(curves).flat(), 1e-9);
     const x = (position, count) => LEFT + ((WIDTH - LEFT - 8) * position) / Math.max(1, count - 1);
     const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / maximum);
     const path = (curve) =>
@@ -28,7 +28,7 @@ export class ErasureCurves {
       element.textContent = label;
       return element;
     };
-    const others = Object.keys(curves).filter((name) => name !== highlighted);
+    const otherNames = Object.keys(curves).filter((name) => name !== highlighted);
     replace(
       this.picture,
       svg('path', { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}`, class: 'axis' }),
@@ -36,8 +36,8 @@ export class ErasureCurves {
       text(LEFT - 6, HEIGHT - BOTTOM, '0', 'end'),
       text(LEFT, HEIGHT - 8, '0', 'middle'),
       text(WIDTH - 8, HEIGHT - 8, t('word_all_hidden'), 'end'),
-      ...others.map((name) => line(curves[name], 'other')),
-      line(chance, 'chance'),
+      ...otherNames.map((name) => line(curves[name], 'other')),
+      line(randomCurve, 'chance'),
       ...(curves[highlighted] ? [line(curves[highlighted], 'light')] : []),
     );
     this.picture.setAttribute('aria-label', t('word_curves'));
@@ -46,8 +46,8 @@ export class ErasureCurves {
 }
 
 /** Mean difference between the random curve and a method's curve (trapezoidal rule). */
-export function area(curve, chance) {
-  const gaps = curve.map((value, position) => chance[position] - value);
+export function area(curve, randomCurve) {
+  const gaps = curve.map((value, position) => randomCurve[position] - value);
   const pieces = gaps.slice(1).map((gap, index) => (gap + gaps[index]) / 2);
   return pieces.reduce((sum, piece) => sum + piece, 0) / Math.max(1, pieces.length);
 }

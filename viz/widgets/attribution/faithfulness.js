@@ -4,7 +4,7 @@ import { make } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-/** How far apart the most faithful methods of a report are. */
+/** Sentence with the highest and the lowest area of the most faithful methods of a report. */
 export function faithfulnessText({ methods, sentences, tau }) {
   const equal = tiedMethods(methods);
   const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
@@ -14,12 +14,12 @@ export function faithfulnessText({ methods, sentences, tau }) {
     high,
     low,
   };
-  const others = {
+  const comparisons = {
     raw: signed(methods.average.area, 2),
     bound: signed(methods.erasure.area, 2),
     tau: twoDecimals(tau.average.erasure),
   };
-  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
+  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...comparisons });
 }
 
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
@@ -54,11 +54,11 @@ export function faithfulnessBar(methods, method) {
   return make('span', { class: 'faith', title: bounds }, bar, make('span', { class: 'numeric' }, signed(corpusScore.area, 2)));
 }
 
-const COMPLETE = 0.01; // nats; a smaller gap counts as complete
+const MAX_COMPLETE_GAP = 0.01; // nats; with a smaller gap the attribution counts as complete
 
 /** Compares the sum of the integrated gradients with the expected sum. */
 export function completenessText(gap) {
   if (!gap) return '';
   const [missed, whole] = [twoDecimals(gap.missing), formatSigned(gap.expected, 2)];
-  return t(gap.missing < COMPLETE ? 'word_complete' : 'word_gap', { missed, whole });
+  return t(gap.missing < MAX_COMPLETE_GAP ? 'word_complete' : 'word_gap', { missed, whole });
 }

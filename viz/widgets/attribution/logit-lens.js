@@ -8,7 +8,7 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const MAX_PART_ROWS = 12; // number of parts with their own row; the others are summed
+const MAX_PART_ROWS = 12; // parts with a separate row; further parts are summed
 
 export class LogitLens {
   /** @param {import('../core/server.js').Server} server */
@@ -118,8 +118,8 @@ export class LogitLens {
     const maximum = Math.max(1e-9, ...values.flat().map(Math.abs));
     const sum = (termIndices) => [0, 1].map((column) => termIndices.reduce((all, term) => all + values[term][column], 0));
     const lines = order.slice(0, MAX_PART_ROWS).map((position) => partLine(partName(terms[position]), values[position], maximum));
-    const rest = order.slice(MAX_PART_ROWS);
-    if (rest.length) lines.push(partLine(t('why_more', { count: rest.length }), sum(rest), maximum));
+    const others = order.slice(MAX_PART_ROWS);
+    if (others.length) lines.push(partLine(t('why_more', { count: others.length }), sum(others), maximum));
     const biases = [...terms.keys()].filter((index) => terms[index].part === 'bias');
     lines.push(partLine(t('word_biases'), sum(biases), maximum));
     const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];

@@ -56,16 +56,16 @@ export class MethodTable {
 
   reset() {
     this.results = {}; // method → scores, order, agreement and time
-    this.failed = {}; // method → error message
+    this.errors = {}; // method → error message
     this.curveData = {}; // method → erasure curve
-    this.chances = [];
-    this.running = '';
+    this.randomCurves = [];
+    this.running = ''; // 'methods' or 'curves' while requests run
     this.highlighted = null; // name of a method
   }
 
   stop() {
     this.turn += 1;
-    this.stopped = true; // reset when another word is shown
+    this.stopped = true; // cleared when another word is shown
     this.running = '';
     this.draw();
   }
@@ -83,12 +83,12 @@ export class MethodTable {
       return;
     }
     const isSameRequest = this.query && JSON.stringify(this.query.request) === JSON.stringify(query.request);
-    const isOther = JSON.stringify({ ...query, ...NO_HEAD }) !== JSON.stringify({ ...this.query, ...NO_HEAD });
+    const isOtherWord = JSON.stringify({ ...query, ...NO_HEAD }) !== JSON.stringify({ ...this.query, ...NO_HEAD });
     [this.key, this.query] = [key, query];
-    if (isOther) {
+    if (isOtherWord) {
       this.reset();
     } else {
-      for (const table of [this.results, this.failed, this.curveData]) delete table.head; // depend on the head
+      for (const table of [this.results, this.errors, this.curveData]) delete table.head; // depend on the head
     }
     this.stopped = false;
     if (!isSameRequest) {
@@ -99,7 +99,7 @@ export class MethodTable {
   }
 
   missingMethods() {
-    return this.config.methods.filter((name) => !this.results[name] && !this.failed[name]);
+    return this.config.methods.filter((name) => !this.results[name] && !this.errors[name]);
   }
 
   /** Loads the model's faithfulness report, measured on many sentences. */
@@ -127,7 +127,7 @@ export class MethodTable {
         this.results[method] = answer;
       } catch (error) {
         if (turn !== this.turn) return;
-        this.failed[method] = faultText(error);
+        this.errors[method] = faultText(error);
       }
       this.draw();
     }
@@ -141,10 +141,10 @@ export class MethodTable {
     this.running = 'curves';
     this.draw();
     try {
-      for (let chance = this.chances.length; chance < this.config.chances; chance++) {
+      for (let chance = this.randomCurves.length; chance < this.config.chances; chance++) {
         const answer = await callWithRetry(this.server.hide_words, { ...this.query, chance });
         if (turn !== this.turn) return;
-        this.chances.push(answer.curve);
+        this.randomCurves.push(answer.curve);
         this.draw();
       }
       for (const name of this.config.methods.filter((method) => this.results[method] && !this.curveData[method])) {
@@ -199,7 +199,7 @@ export class MethodTable {
       make('span', { class: 'name' }),
       make('div', { class: 'cells' }, ...labels),
       make('span', { class: 'cost quiet' }, t('word_cost')),
-      make('span', { class: 'area quiet' }, this.chances.length ? t('word_area') : ''),
+      make('span', { class: 'area quiet' }, this.randomCurves.length ? t('word_area') : ''),
       make('span', { class: 'area quiet' }, this.report ? t('word_faithful') : ''),
     );
   }
@@ -224,13 +224,13 @@ export class MethodTable {
     );
     const line = make('div', { class: 'method' }, button);
     if (!result) {
-      const message = this.failed[method] ?? (this.running === 'methods' ? '…' : '');
+      const message = this.errors[method] ?? (this.running === 'methods' ? '…' : '');
       line.append(make('span', { class: 'waiting quiet' }, message), make('span', { class: 'cost' }));
     } else {
       line.append(this.cells(method, result, words), make('span', { class: 'cost numeric' }, milliseconds(result.ms)));
     }
     const curve = this.curveData[method];
-    line.append(make('span', { class: 'area numeric' }, curve ? signed(area(curve, mean(this.chances)), 2) : ''));
+    line.append(make('span', { class: 'area numeric' }, curve ? signed(area(curve, mean(this.randomCurves)), 2) : ''));
     line.append(this.report ? faithfulnessBar(this.report.methods, method) : make('span', {}));
     return line;
   }
@@ -274,20 +274,21 @@ export class MethodTable {
     const ready = this.config.methods.filter((method) => this.results[method]);
     this.hideButton.textContent = t('word_hide');
     this.hideButton.hidden =
-      Boolean(this.running) || !ready.length || (done.length === ready.length && this.chances.length === this.config.chances);
+      Boolean(this.running) || !ready.length || (done.length === ready.length && this.randomCurves.length === this.config.chances);
     this.stopButton.textContent = t('word_stop');
     this.stopButton.hidden = !this.running;
-    const all = this.config.methods.length + this.config.chances;
-    this.status.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
+    const callCount = this.config.methods.length + this.config.chances;
+    this.status.textContent =
+      this.running === 'curves' ? t('word_hidden', { done: done.length + this.randomCurves.length, all: callCount }) : '';
     this.faithfulness.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
-    this.curves.draw(this.chances.length ? mean(this.chances) : null, this.curveData, this.highlighted);
+    this.curves.draw(this.randomCurves.length ? mean(this.randomCurves) : null, this.curveData, this.highlighted);
   }
 }
 
-/** Index of the word with the highest score, special tokens excluded; -1 if no word remains. */
+/** Index of the word with the highest score; −1 if all words are special tokens or have no score. */
 function strongest(scores, words) {
-  const places = [...scores.keys()].filter((position) => scores[position] !== null && !words[position]?.special);
-  return places.reduce((best, index) => (best < 0 || scores[index] > scores[best] ? index : best), -1);
+  const candidates = [...scores.keys()].filter((position) => scores[position] !== null && !words[position]?.special);
+  return candidates.reduce((best, index) => (best < 0 || scores[index] > scores[best] ? index : best), -1);
 }
 
 function fill(share) {

@@ -23,7 +23,7 @@ import { wordName } from './word-name.js';
 const OPERATIONS = { words, qkv, scores, scale, softmax, mix, heads, positions, residual, norm, network, mask, cross, next };
 const VIEWS = { qkv: ['q', 'k', 'v'], cross: ['sides', 'weight', 'draw'] };
 const SCRIPT_NAME = 'headlight_build.py';
-const DONE_WRITTEN_WORDS = 3; // above the picture
+const MAX_WRITTEN_WORDS = 3; // words of the translation that are shown above the picture
 
 export class BuildPage {
   /**
@@ -55,7 +55,8 @@ export class BuildPage {
     });
     this.large = new LargeModel(callbacks);
     this.element = make('div', { class: 'build', hidden: true }, this.picture.element, this.work());
-    for (const event of ['pointerover', 'focusin', 'click']) this.numbers.addEventListener(event, (each) => onPoint(this, each));
+    for (const event of ['pointerover', 'focusin', 'click'])
+      this.numbers.addEventListener(event, (pointerEvent) => onPoint(this, pointerEvent));
     this.numbers.addEventListener('keydown', (event) => onArrow(this, event));
   }
 
@@ -81,7 +82,7 @@ export class BuildPage {
     );
   }
 
-  /** Show a part. The lesson's data are loaded once. */
+  /** Shows a part. The lesson's data are loaded only once. */
   async show(part) {
     this.element.hidden = false;
     if (!this.data && !(await this.load())) return;
@@ -145,8 +146,8 @@ export class BuildPage {
     });
     this.numbers.dataset.part = state.part;
     replace(this.numbers, this.operation.element);
-    const isThere = state.point && this.numbers.querySelector(`[data-cell="${state.point.join()}"]`); // a phone has fewer rows
-    pointCell(this, isThere ? state.point : startCell(this));
+    const isDrawn = state.point && this.numbers.querySelector(`[data-cell="${state.point.join()}"]`); // a phone shows fewer rows
+    pointCell(this, isDrawn ? state.point : startCell(this));
     drawNote(this, this.lastField);
   }
 
@@ -174,12 +175,15 @@ export class BuildPage {
     if (!state.isBuilt('cross')) return '';
     const sentence = data.variant(shownVariant(data, state)).main;
     const text = sentenceText(sentence).split(' ');
-    return `${text.slice(0, DONE_WRITTEN_WORDS).map(wordName).join(' ')}${text.length > DONE_WRITTEN_WORDS ? ' …' : ''}`;
+    return `${text.slice(0, MAX_WRITTEN_WORDS).map(wordName).join(' ')}${text.length > MAX_WRITTEN_WORDS ? ' …' : ''}`;
   }
 
   // ---------------------------------------------------------------- actions of the reader
 
-  /** `byEnter`: Enter was pressed. A field that is left has the focus until its event ends, so the drawing waits for it. */
+  /**
+   * Redraws the page after a field was filled. `byEnter`: the reader pressed Enter. Otherwise the reader left the field, which
+   * keeps the focus until its event ends, so the page is redrawn after the event.
+   */
   onField(key, byEnter) {
     this.lastField = key;
     if (!byEnter) return void setTimeout(() => this.draw());
@@ -209,7 +213,7 @@ export class BuildPage {
     this.numbers.querySelector(`[data-bar="${bar}"]`)?.focus();
   }
 
-  /** Run a line on the server; an answer that comes late is dropped. */
+  /** Runs a line on the server. The answer is ignored if a newer line was run in the meantime. */
   async run(values) {
     const { part } = values;
     this.isRunning = true;
@@ -253,7 +257,7 @@ export class BuildPage {
     }
   }
 
-  /** Show the answer of a part, or take the part out of the finished model and put it back. */
+  /** Shows the answer of a part; in the finished model, removes the part or puts it back. */
   async skip() {
     const { state } = this;
     const { part } = state;

@@ -1,6 +1,6 @@
 // Progress of a reader in the lesson. The browser remembers the parts that are in the model.
 
-const KEY = 'headlight-build';
+const STORAGE_KEY = 'headlight-build';
 
 export class BuildState {
   /** @param {string[]} names of all parts in order */
@@ -8,11 +8,11 @@ export class BuildState {
     this.names = names;
     this.part = names[0];
     this.built = new Set(readStored(names));
-    this.removed = ''; // the part that is taken out
-    this.stage = ''; // an earlier stage that the reader looks at
+    this.removed = ''; // the part that is removed from the finished model
+    this.stage = ''; // an earlier stage whose results the reader views
     this.typed = {}; // text by part and field
-    this.drafts = new Map(); // text that is being typed, by part and field; a drawing keeps it
-    this.lines = {}; // the verdict of the chosen line by part
+    this.drafts = new Map(); // text that is being typed, by part and field; kept when the page is redrawn
+    this.lines = {}; // the verdict on the chosen line, by part
     this.views = { qkv: 'q', cross: 'sides' };
     this.sides = { q: '', k: '', v: '' };
     this.masked = new Set();
@@ -88,11 +88,11 @@ export class BuildState {
 /** The number of parts that are in the model. */
 export const countBuilt = () => readStored(null).length;
 
-let visit = null; // the parts in the model, if the browser stores nothing
+let visitNames = null; // the parts in the model during this visit, if the browser cannot store them
 
 function readStored(names) {
   try {
-    const stored = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '[]');
+    const stored = visitNames ?? JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]');
     if (!Array.isArray(stored)) return [];
     return names ? names.filter((name) => stored.includes(name)) : stored;
   } catch {
@@ -102,8 +102,8 @@ function readStored(names) {
 
 function store(names) {
   try {
-    localStorage.setItem(KEY, JSON.stringify(names));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(names));
   } catch {
-    visit = names;
+    visitNames = names;
   }
 }

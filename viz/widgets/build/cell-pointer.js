@@ -1,4 +1,4 @@
-// Pointing at a cell by mouse, by focus or with the arrow keys: its row, its column and its sum.
+// Highlights the row, the column and the sum of the cell under the mouse or with the focus; arrow keys move the focus.
 
 import { isTextField, replace } from '../core/dom.js';
 
@@ -6,7 +6,7 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 
 const parseCell = (cell) => cell.dataset.cell.split(',').map(Number);
 
-/** The cell that is lit when a part opens: the first field that is not filled. */
+/** The cell that is highlighted when a part opens: the first field that is not solved. */
 export function startCell({ operation, fields, numbers, data }) {
   if (operation.start) return operation.start;
   const field = fields.next;
@@ -15,24 +15,24 @@ export function startCell({ operation, fields, numbers, data }) {
   return operation.sum ? [operation.keyAt ? 0 : data.row, 0] : null;
 }
 
-/** Light a cell and write its sum; the result is hidden until the reader has calculated it. */
-export function pointCell({ state, operation, fields, numbers, sum }, at) {
-  state.point = at;
-  if (!operation.light) return;
-  operation.light(at);
-  if (!at) return replace(sum);
-  const field = numbers.querySelector(`[data-cell="${at.join()}"] [data-field]`)?.dataset.field;
+/** Highlights a cell and shows its sum; the result is hidden until the reader has calculated it. */
+export function pointCell({ state, operation, fields, numbers, sum }, cell) {
+  state.point = cell;
+  if (!operation.highlight) return;
+  operation.highlight(cell);
+  if (!cell) return replace(sum);
+  const field = numbers.querySelector(`[data-cell="${cell.join()}"] [data-field]`)?.dataset.field;
   const isHidden = field !== undefined && !fields.isSolved(field);
   sum.classList.toggle('long', Boolean(operation.isLong));
-  replace(sum, ...(operation.sum?.(at, isHidden) ?? []));
+  replace(sum, ...(operation.sum?.(cell, isHidden) ?? []));
 }
 
 export function onPoint(page, { target }) {
   const cell = target.closest?.('[data-cell]');
-  if (cell && page.operation?.light) pointCell(page, parseCell(cell));
+  if (cell && page.operation?.highlight) pointCell(page, parseCell(cell));
 }
 
-/** Move the focus to the next cell. */
+/** Moves the focus to the next cell in the direction of the arrow key. */
 export function onArrow({ numbers }, event) {
   const step = STEPS[event.key];
   const cell = event.target.closest('[data-cell], [data-mask]');

@@ -1,4 +1,4 @@
-// The part in PyTorch: the function so far, the blank line with its candidates, and what became of the chosen one.
+// The part in PyTorch: the function so far, the blank line with its candidates, and the verdict on the chosen one.
 
 import { fillElements, make, replace } from '../core/dom.js';
 import { hasServer } from '../core/server.js';
@@ -44,10 +44,10 @@ export class CodeListing {
     this.title.textContent = t('build_code');
     this.lines.setAttribute('aria-label', t('build_code'));
     replace(this.lines, ...part.listing.map(([text, shape]) => this.line(text, shape, data, state)));
-    const hasGap = part.candidates.length > 0;
-    this.question.textContent = hasGap ? t('build_which_line') : t('build_which_side');
-    this.candidates.hidden = !hasGap;
-    this.form.hidden = !hasGap || !hasServer(); // only Python runs a line of one's own
+    const hasCandidates = part.candidates.length > 0;
+    this.question.textContent = hasCandidates ? t('build_which_line') : t('build_which_side');
+    this.candidates.hidden = !hasCandidates;
+    this.form.hidden = !hasCandidates || !hasServer(); // only a server can run the reader's own line
     this.candidates.setAttribute('aria-label', t('build_which_line'));
     replace(this.candidates, ...part.candidates.map((text) => this.candidate(text, line)));
     this.own.setAttribute('aria-label', t('build_own_line'));
@@ -64,11 +64,11 @@ export class CodeListing {
     return make('button', { type: 'button', class: status, 'aria-pressed': String(isChosen), onclick: () => this.run(text) }, text);
   }
 
-  /** A line with its shape; `{part}` is the chosen line of the current part, the right one of a built part, or dots. */
+  /** A line with its tensor shape. `{part}` stands for the chosen line of the current part, for the right line of a built part, or for dots. */
   line(text, shape, data, state) {
     const parts = {};
     const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    for (const name of names) parts[name] = this.gap(name, data, state);
+    for (const name of names) parts[name] = this.fillBlank(name, data, state);
     const isCurrent = names.includes(state.part) || (state.part === 'cross' && names.length > 0);
     const isLater = names.some((name) => data.part(name) && name !== state.part && !state.isBuilt(name));
     const code = make('span', {}, ...fillElements(text, parts));
@@ -77,7 +77,7 @@ export class CodeListing {
     return make('div', { class: `${isCurrent ? 'current' : ''} ${isLater ? 'later' : ''}` }, code, shapeNote);
   }
 
-  gap(name, data, state) {
+  fillBlank(name, data, state) {
     if (state.part === 'cross' && name in state.sides) {
       const side = state.sides[name];
       return side ? make('b', {}, SIDE_NAMES[side]) : make('span', { class: 'blank short' });
@@ -98,7 +98,7 @@ export class CodeListing {
   }
 }
 
-/** What became of a line, as children. */
+/** The verdict on a line, as children of an element. */
 export function verdictContent(line, data, state) {
   const note = state.part === 'cross' && !sidesAreRight(state.sides) ? sideNote(state.sides) : [];
   const variant = line.variant ? data.variant(line.variant) : null;
@@ -111,7 +111,7 @@ export function verdictContent(line, data, state) {
   return [...note, make('b', {}, t('build_fails')), ' ', t(`build_test_${word}`, texts), ...training];
 }
 
-/** Numbers of the row on display, for parts whose phrase has some. */
+/** Numbers of the row on display, for the part whose phrase quotes them. */
 function passesValues(data, { part }) {
   if (part !== 'scale') return {};
   const row = data.printedHead('encoder.scores')[data.row];
@@ -122,7 +122,7 @@ const valueText = (value) => (typeof value === 'number' && !Number.isInteger(val
 
 const sideNote = ({ q, k, v }) => [t(`build_sides_${q}${k}${v}`), ' '];
 
-/** The trained variant of a line: always with a sentence that fails, if one of its starts has one. */
+/** A note on the model trained with this line. It quotes a sentence that fails in one of the training runs, if any does. */
 function trainedText(line, variant, data, state) {
   const values = { loss: formatNumber(variant.loss), starts: variant.starts, perfect: variant.perfect_starts };
   if (line.passes) {

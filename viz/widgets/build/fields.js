@@ -1,4 +1,4 @@
-// Fields that take a number or a sum. Each is checked when it is left or on Enter.
+// Fields that take a number or a sum. Each is checked on Enter or when the reader leaves it.
 
 import { make } from '../core/dom.js';
 import { formatNumber, isRight, readSum } from '../parts/sums.js';
@@ -6,8 +6,8 @@ import { formatNumber, isRight, readSum } from '../parts/sums.js';
 /**
  * @typedef {object} FieldOptions
  * @property {number} [tolerance]
- * @property {number} [digits] of a right number
- * @property {(value: number) => any} [mistake] why a number is wrong, or null
+ * @property {number} [digits] decimals with which a right number is shown
+ * @property {(value: number) => any} [mistake] the reason why a number is wrong, or null
  */
 
 /** The fields of the part on display. */
@@ -24,8 +24,10 @@ export class Fields {
     this.fields = new Map();
   }
 
-  /** An input for a number. `label`: its name for screen readers.
-   * @param {string} key @param {number} expected @param {string} label @param {FieldOptions} options */
+  /**
+   * An input for a number. `label`: its name for screen readers.
+   * @param {string} key @param {number} expected @param {string} label @param {FieldOptions} options
+   */
   input(key, expected, label, options = {}) {
     this.fields.set(key, { expected, ...options });
     const text = this.state.text(key);
@@ -50,7 +52,7 @@ export class Fields {
     return input;
   }
 
-  /** Take the typed text. A field that nobody typed in keeps its own. */
+  /** Stores the typed text, if the reader typed in the field. */
   commit(key, byEnter) {
     const draft = this.state.draft(key);
     if (draft === undefined) return;
@@ -83,7 +85,7 @@ export class Fields {
     return [...this.fields.keys()].find((key) => !this.isSolved(key));
   }
 
-  /** Why a wrong number is wrong: a phrase key with its values, or null. */
+  /** The reason why a typed number is wrong: a phrase key with its values, or null. */
   reason(key) {
     const value = readSum(this.state.text(key));
     if (Number.isNaN(value)) return ['build_not_a_number'];

@@ -1,13 +1,13 @@
-// The focus through a drawing, which makes all elements anew: an element is found again by its name.
+// Restores the focus after the page is redrawn, which recreates all elements. A data attribute identifies the element.
 
-const NAMES = ['field', 'cell', 'view']; // data attributes that name one element of the page
+const IDENTIFYING_ATTRIBUTES = ['field', 'cell', 'view']; // data attributes whose value identifies one element of the page
 
-/** The selector of the focused element, or an empty text. */
+/** The selector of the focused element, or an empty string. */
 export function focusSelector(page) {
   const { activeElement: element } = document;
   if (!page.contains(element)) return '';
   const { dataset } = /** @type {HTMLElement} */ (element);
-  const name = NAMES.find((each) => dataset[each] !== undefined);
+  const name = IDENTIFYING_ATTRIBUTES.find((attribute) => dataset[attribute] !== undefined);
   return name ? `[data-${name}="${dataset[name]}"]` : '';
 }
 

@@ -5,10 +5,10 @@ import { StepScene } from '../lessons/step-scene.js';
 import { rowNumbers, softmax, sum } from '../lessons/tensor-cache.js';
 import { formatNumber } from '../parts/sums.js';
 
-const VALUE_COLUMN = 0; // of the values that a row mixes
+const VALUE_COLUMN = 0; // the column of the values that is shown
 
-/** Tensors that a part needs, and the attention they belong to. Other parts only link to their step. */
-const NEEDS = {
+/** For each part the kind of attention and the tensors that it needs. Parts not listed only link to their step. */
+const TENSORS = {
   qkv: ['encoder', 'queries', 'keys', 'values'],
   scores: ['encoder', 'queries', 'keys'],
   scale: ['encoder', 'queries', 'keys'],
@@ -18,11 +18,11 @@ const NEEDS = {
   next: ['cross', 'logits'],
 };
 
-export const hasLargeCell = (part) => part in NEEDS;
+export const hasLargeCell = (part) => part in TENSORS;
 
 /** The scene of a part: a step of the lessons with this part's tensors. `selection`: the indices of the query and the key. */
 export function largeScene(part, translation, tensors, selection) {
-  const [kind, ...names] = NEEDS[part];
+  const [kind, ...names] = TENSORS[part];
   const step = { kind, figures: [{ tensors: names.map((path) => ({ path })) }], picks: ['head'], lesson: '' };
   return new StepScene(step, translation, resolveSelection(translation, selection), tensors);
 }

@@ -1,4 +1,4 @@
-// The same step in the visitor's model, with the numbers of the visitor's own sentence.
+// The operation of a part in the visitor's model, with the numbers of the visitor's own sentence.
 
 import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
@@ -93,9 +93,9 @@ export class LargeModel {
     const head = make('thead', {}, make('tr', {}, make('td', {}), ...columns.map((column) => make('th', { scope: 'col' }, column))));
     this.table.setAttribute('aria-label', t('build_large_title'));
     replace(this.table, make('table', {}, head, make('tbody', {}, ...body)));
-    const place = t('build_large_place', { layer: scene.layer + 1, head: scene.head + 1 });
+    const headText = t('build_large_place', { layer: scene.layer + 1, head: scene.head + 1 });
     const count = rows.at(-1)[1].length;
-    this.text.textContent = result === null ? place : `${place} ${t('build_large_sum', { count, result: formatNumber(result) })}`;
+    this.text.textContent = result === null ? headText : `${headText} ${t('build_large_sum', { count, result: formatNumber(result) })}`;
   }
 }
 

@@ -1,4 +1,4 @@
-// The lesson's numbers by the names that its parts use. All of them come from the server's answer.
+// The lesson's numbers by the names that its parts use, all taken from the server's answer.
 
 import { headColumns, multiply, transpose } from './matrices.js';
 
@@ -14,7 +14,7 @@ export class LessonData {
     return this.answer.source;
   }
 
-  /** Words that the decoder's rows read: start, and all but the last that it writes. */
+  /** Words that the decoder's rows read: the start word and all written words except the last. */
   get readWords() {
     return ['start', ...this.answer.target];
   }
@@ -48,12 +48,12 @@ export class LessonData {
     return this.answer.trace[name];
   }
 
-  /** A result rounded as the page prints it: each is calculated from the printed numbers of the step before. */
+  /** A result as the page shows it, rounded. Each is calculated from the rounded numbers of the previous step. */
   printed(name) {
     return this.answer.printed[name];
   }
 
-  /** The printed numbers of one head. */
+  /** The rounded numbers of the head on display. */
   printedHead(name) {
     return this.printed(name)[this.head];
   }
@@ -63,7 +63,7 @@ export class LessonData {
     return this.names.indexOf(part) + 1;
   }
 
-  /** A matrix of one head of a traced tensor: "encoder.query", … */
+  /** The matrix of one head in a traced tensor, for example "encoder.query". */
   ofHead(name, head = this.head) {
     return this.trace(name)[head];
   }
@@ -77,7 +77,7 @@ export class LessonData {
     return headColumns(this.weight(name), this.head);
   }
 
-  /** Scores of the encoder's head before they are divided. */
+  /** Scores of the encoder's head before the division by √d. */
   get rawScores() {
     return multiply(this.ofHead('encoder.query'), transpose(this.ofHead('encoder.key')));
   }

@@ -1,4 +1,4 @@
-// What the decoder reads and what it has to write, one above the other, with the loss of each place.
+// A table of the words that the decoder reads and has to write, with the loss at each position.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -8,8 +8,8 @@ import { formatNumber } from '../parts/sums.js';
 /** `isSolved`: whether the reader has calculated the probability of the predicted row; until then it is hidden. */
 export function lossLines(data, isSolved) {
   const line = (name, texts, tag = 'td') => make('tr', {}, make('th', { scope: 'row' }, name), ...texts.map((text) => make(tag, {}, text)));
-  const isHidden = (place) => place === data.answer.written_row && !isSolved;
-  const numbers = (name) => data.printed(name).map((number, place) => (isHidden(place) ? '?' : formatNumber(number)));
+  const isHidden = (position) => position === data.answer.written_row && !isSolved;
+  const numbers = (name) => data.printed(name).map((number, position) => (isHidden(position) ? '?' : formatNumber(number)));
   const table = make(
     'table',
     { class: 'loss-lines' },

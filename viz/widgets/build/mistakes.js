@@ -1,5 +1,5 @@
-// Why a typed number is wrong: each function compares it with the results of known mistakes and returns a phrase key
-// with its values, or null if none fits.
+// Reasons why a typed number is wrong. Each function compares it with the results of known mistakes and returns a phrase
+// key with its values, or null if no mistake fits.
 
 import { pickColumn, averageNumbers, multiply } from './matrices.js';
 import { isNear } from '../parts/sums.js';
@@ -12,7 +12,7 @@ function firstNear(value, candidates) {
   return match ? match[1] : null;
 }
 
-/** The row of another word in the table. */
+/** A number from the row of another word in the table. */
 export function wrongWord(value, table, words, word, column) {
   const other = words.find((name, index) => name !== word && isNear(value, table[index][column]));
   return other === undefined ? null : ['build_wrong_row_of', { word: other }];
@@ -108,7 +108,8 @@ export const wrongHidden = (value, product) => (product < 0 && isNear(value, pro
 export const wrongProbability = (value, logit) => firstNear(value, [[logit, ['build_wrong_logit']]]);
 
 /**
- * Mistakes of a drawn mask: `shown` cells give the answer away, `early` and `own` masked cells may be seen. A row reads word `row` and writes word `row + 1`.
+ * Numbers of mistakes in a drawn mask. `shown`: open cells that give the answer away. `early` and `own`: masked cells of
+ * earlier words and of the row's own word, which the row may see. A row reads word `row` and writes word `row + 1`.
  */
 export function maskMistakes(count, isMasked) {
   const cells = Array.from({ length: count * count }, (_, index) => [Math.floor(index / count), index % count]);

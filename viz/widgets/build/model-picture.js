@@ -1,8 +1,9 @@
-// The whole model as one picture that stays on the page: a socket for each part. On phones a strip of keys instead.
+// A picture of the whole model with a socket for each part. On phones a strip of buttons replaces it.
 
 import { make, replace, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
+// Sizes and positions in units of the view box.
 const WIDTH = 272;
 const HEIGHT = 720;
 const COLUMN = 124; // width of a side
@@ -37,9 +38,9 @@ const ENCODER_WIRES = [`M${ENCODER_MIDDLE} 690V236`, `M${ENCODER_MIDDLE} 236V208
 const decoderWire = (end) => `M${DECODER_MIDDLE} 690V${end}`;
 
 export class ModelPicture {
-  /** `open(part)`: a socket was chosen. */
-  constructor(open) {
-    this.open = open;
+  /** `onOpen(part)`: called when the reader chooses a socket. */
+  constructor(onOpen) {
+    this.onOpen = onOpen;
     this.picture = svg('svg', {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       class: 'model-picture',
@@ -91,9 +92,9 @@ export class ModelPicture {
     ];
   }
 
-  /** @param {any} place of `SOCKETS` @param {number} index @param {(part: string) => string} status */
-  socket(place, index, status) {
-    const [part, x, y, width, height] = place;
+  /** @param {any} entry an item of `SOCKETS` @param {number} index @param {(part: string) => string} status */
+  socket(entry, index, status) {
+    const [part, x, y, width, height] = entry;
     const name = t(`build_part_${part}`);
     const group = svg(
       'g',
@@ -108,11 +109,11 @@ export class ModelPicture {
       svg('rect', { x, y, width, height, rx: 5 }),
       svg('text', { x: x + width / 2, y: y + height / 2 + 4.5, 'text-anchor': 'middle' }, name),
     );
-    group.addEventListener('click', () => this.open(part));
+    group.addEventListener('click', () => this.onOpen(part));
     group.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
       event.preventDefault();
-      this.open(part);
+      this.onOpen(part);
     });
     return group;
   }
@@ -124,7 +125,7 @@ export class ModelPicture {
       'aria-label': `${index + 1}. ${t(`build_part_${part}`)}, ${t(`build_socket_${status}`)}`,
       title: t('build_open_part', { part: t(`build_part_${part}`) }),
       'aria-current': status === 'current' ? 'step' : null,
-      onclick: () => this.open(part),
+      onclick: () => this.onOpen(part),
     });
   }
 }

@@ -1,4 +1,4 @@
-// One weight of cross-attention by hand: a query of the decoder, the keys of all Chinese words.
+// One weight of cross-attention, calculated by hand from a query of the decoder and the keys of all Chinese words.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -9,17 +9,17 @@ import { numberTable, SHARE_TOLERANCE } from './part-tables.js';
 import { result } from './part-products.js';
 import { formatNumber, formatProducts } from '../parts/sums.js';
 
-/** The row whose weight is calculated: that of the word which part 14 predicts. */
+/** The calculation of one weight in the row whose next word part 14 predicts. */
 export function crossWeight({ data, fields }) {
   const row = data.answer.written_row;
   const numbers = (name) => data.printedHead(`cross.${name}`)[row];
   const keys = data.printedHead('cross.key');
   const [query, raw, scores, powers, weights] = ['query', 'raw', 'scores', 'powers', 'shares'].map(numbers);
   const total = data.printedHead('cross.totals')[row];
-  const typed = argMax(weights);
+  const typedIndex = argMax(weights);
   const field = (name, number, label, mistake, options = {}) => fields.input(name, number, label, { ...options, mistake });
   const steps = (index, word) =>
-    index === typed
+    index === typedIndex
       ? [
           field('raw', raw[index], 'q · k', (value) => wrongProduct(value, [query], transpose(keys), 0, index)),
           field('score', scores[index], '÷ 1.414', (value) => wrongScaled(value, raw[index])),
@@ -28,7 +28,7 @@ export function crossWeight({ data, fields }) {
             tolerance: SHARE_TOLERANCE,
           }),
         ]
-      : [raw, scores, powers, weights].map((each) => formatNumber(each[index]));
+      : [raw, scores, powers, weights].map((numbersOfStep) => formatNumber(numbersOfStep[index]));
   const [first, second] = transpose(keys);
   const rows = data.words.map((word, index) => [word, formatNumber(first[index]), formatNumber(second[index]), ...steps(index, word)]);
   const show = (name, text) => (fields.isSolved(name) ? text : '?');
@@ -38,10 +38,10 @@ export function crossWeight({ data, fields }) {
   return {
     ...table,
     element: make('div', { class: 'cross-weight' }, known, table.element),
-    isHand: true,
-    start: [typed, 0],
+    isByHand: true,
+    start: [typedIndex, 0],
     sum: ([index]) => {
-      const isTyped = index === typed;
+      const isTyped = index === typedIndex;
       const text = (name, number) => (isTyped ? show(name, formatNumber(number)) : formatNumber(number));
       return [
         `${formatProducts(query, keys[index])} = ${text('raw', raw[index])},  ${text('power', powers[index])} ÷ ${show('power', formatNumber(total))} = `,

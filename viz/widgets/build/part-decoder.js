@@ -1,21 +1,21 @@
-// The mask, which is drawn by clicks, and cross-attention: which side asks, and its map.
+// The mask, which the reader draws by clicks, and cross-attention: the sides of q, k and v, and the map of its weights.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { multiply, transpose } from './matrices.js';
 import { maskMistakes, maskReason } from './mistakes.js';
 import { crossWeight } from './part-cross-weight.js';
-import { heatStyle, lightCell, productScheme } from './product-scheme.js';
+import { heatStyle, highlightCell, productScheme } from './product-scheme.js';
 import { RowDrawing } from './row-drawing.js';
 import { formatNumber } from '../parts/sums.js';
 import { wordName } from './word-name.js';
 
-/** A decoder row's name carries the word it has read and the word it writes. */
+/** The name of a decoder row: the word that it reads and the word that it writes. */
 export const rowName = (read, written) => [make('i', {}, `${wordName(read)} → `), make('b', {}, wordName(written))];
 
 export const rowText = (read, written) => `${wordName(read)} → ${wordName(written)}`;
 
-/** Scores whose later columns the reader masks; with the right mask the weights appear. */
+/** Scores, of which the reader masks the later columns. The right mask reveals the weights. */
 export function mask({ data, state, toggleMask }) {
   const weights = data.ofHead('decoder.shares');
   const query = data.ofHead('decoder.query');
@@ -58,7 +58,7 @@ export function mask({ data, state, toggleMask }) {
 
 const SIDES = ['y', 'm'];
 
-/** Cross-attention: which side asks, then its map, or a row to draw. */
+/** Cross-attention: the sides of q, k and v and then its map, one weight by hand, or a row to draw. */
 export function cross(context) {
   const { data, state } = context;
   if (state.views.cross === 'draw') return drawing(context);
@@ -105,7 +105,7 @@ function crossMap(data) {
   });
   return {
     element,
-    light: (at) => lightCell(element, at),
+    highlight: (cell) => highlightCell(element, cell),
     start: [data.answer.written_row, 2],
     sum: ([row, column]) => [
       t('build_cross_sum', {

@@ -1,14 +1,14 @@
-// The network: both of its products, and the cut at zero between them.
+// The feed-forward network: its two products with the ReLU between them.
 
 import { isNarrow, make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { multiply, pickColumn } from './matrices.js';
 import { wrongHidden, wrongProduct } from './mistakes.js';
-import { product, result, rounded } from './part-products.js';
+import { product, result, roundNumber } from './part-products.js';
 import { matrixName, withSubscripts } from './product-scheme.js';
 import { formatNumber, formatProducts } from '../parts/sums.js';
 
-/** x·W₁ cut at zero, and one number of the second product. */
+/** max(0, x·W₁), and one number of the second product. */
 export function network({ data, fields }) {
   const x = data.printed('encoder.normed');
   const matrix = data.weight('encoder.inner');
@@ -29,20 +29,20 @@ export function network({ data, fields }) {
           })
         : null,
     sum: (row, column, isHidden) => {
-      const sum = formatProducts(x[row].map(rounded), pickColumn(matrix, column));
+      const sum = formatProducts(x[row].map(roundNumber), pickColumn(matrix, column));
       return [`max(0, ${sum}) = `, result(hidden[row][column], isHidden)];
     },
   });
   return { ...operation, element: make('div', {}, operation.element, outerProduct({ data, fields })) };
 }
 
-/** The column of W₂ whose number of the word is the largest. */
+/** The column of W₂ that gives the word's largest number in absolute value. */
 export function outerColumn(data) {
   const sizes = data.printed('encoder.network.received')[data.row].map(Math.abs);
   return sizes.indexOf(Math.max(...sizes));
 }
 
-/** The row of h and a column of W₂, one above the other, with a field for their product. */
+/** The row of h above a column of W₂, with a field for their dot product. */
 function outerProduct({ data, fields }) {
   const column = outerColumn(data);
   const hidden = data.printed('encoder.hidden')[data.row];

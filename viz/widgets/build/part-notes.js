@@ -1,4 +1,4 @@
-// The task of a part and the line below its numbers: a hint, why a number is wrong, or a button.
+// The task of a part and the line below its numbers: a hint, the reason why a number is wrong, or a button.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -17,7 +17,7 @@ export function drawTask({ data, state, operation, task }) {
 const writtenRow = ({ readWords, writtenWords, answer: { written_row: row } }) => rowText(readWords[row], writtenWords[row]);
 
 function crossTask(data, state, operation) {
-  if (operation.isHand) return ['build_task_cross_weight', { word: data.words[operation.start[0]], row: writtenRow(data) }];
+  if (operation.isByHand) return ['build_task_cross_weight', { word: data.words[operation.start[0]], row: writtenRow(data) }];
   if (state.view === 'sides') return [sidesAreRight(state.sides) ? 'build_task_cross_map' : 'build_task_cross', {}];
   const { source, read, write } = operation.drawing.row;
   return ['build_task_draw', { sentence: source.join(''), row: rowText(read, write) }];
@@ -29,13 +29,13 @@ export function drawNote(page, field) {
   note.className = 'note';
   if (state.part === 'mask') drawMaskNote(page);
   else if (operation.drawing) drawDrawingNote(page);
-  else if (state.part === 'cross' && !operation.isHand)
+  else if (state.part === 'cross' && !operation.isByHand)
     replace(note, t(sidesAreRight(state.sides) ? 'build_sides_right' : 'build_hint_cross'));
   else drawFieldNote(page, field);
 }
 
 function drawFieldNote({ state, operation, fields, note }, field) {
-  const hint = t(`build_hint_${operation.isHand ? 'cross_weight' : state.part}`, operation.values);
+  const hint = t(`build_hint_${operation.isByHand ? 'cross_weight' : state.part}`, operation.values);
   const isFilled = field !== undefined && fields.has(field) && fields.status(field) !== 'empty';
   if (!isFilled) return withSubscripts(note, hint);
   const isRight = fields.status(field) === 'right';

@@ -4,11 +4,11 @@ import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { pickColumn, multiply, transpose } from './matrices.js';
 import { wrongMixture, wrongProduct, wrongScore, wrongWord } from './mistakes.js';
-import { lightCell, matrixName, productScheme } from './product-scheme.js';
+import { highlightCell, matrixName, productScheme } from './product-scheme.js';
 import { formatNumber, formatProducts, formatTerm } from '../parts/sums.js';
 
-const NARROW_CELLS = 9; // more columns do not fit a phone
-const LARGEST_TERMS = 4; // of a long sum
+const MAX_NARROW_CELLS = 9; // columns that fit on a phone
+const MAX_TERMS = 4; // terms of a long sum that are shown
 
 /** One-hot rows times the table of words. */
 export function words({ data, fields }) {
@@ -38,7 +38,7 @@ export function words({ data, fields }) {
   return operation;
 }
 
-/** The one-hot row of the word alone, where a phone has no room for the matrix. */
+/** Only the one-hot row of the word, for a phone, where the whole matrix does not fit. */
 const oneHotRow = (data, row) =>
   make('p', { class: 'one-hot' }, t('build_one_hot', { word: data.word }), ...row.map((number) => make('span', {}, String(number))));
 
@@ -112,15 +112,15 @@ export function mix({ data, fields }) {
   });
 }
 
-/** The terms of a sum whose weight is not 0, the largest first. */
+/** The largest terms of a sum, in descending order of their weight; terms of weight 0 are left out. */
 function largestTerms(row, column, total, isHidden) {
   const present = [...row.keys()].filter((index) => row[index] > 0);
-  const order = present.sort((a, b) => row[b] - row[a]).slice(0, LARGEST_TERMS);
+  const order = present.sort((a, b) => row[b] - row[a]).slice(0, MAX_TERMS);
   const terms = order.map((index) => `${formatNumber(row[index])} × ${formatTerm(Number(column[index].toFixed(2)))}`);
   return [`${terms.join(' + ')}${present.length > order.length ? ' + …' : ''} = `, result(total, isHidden)];
 }
 
-/** What both heads return times W_O. */
+/** The joined results of both heads times W_O. */
 export function heads({ data, fields }) {
   const joined = data.printed('encoder.joined');
   const received = data.printed('encoder.received');
@@ -142,36 +142,36 @@ export function heads({ data, fields }) {
 /**
  * A scheme with its sum line.
  * @param {any} data
- * @param {any} options of the scheme; `sum(row, column, isHidden)`: other children for the sum
+ * @param {any} options options of the scheme; `sum(row, column, isHidden)` returns the children of the sum line
  */
 export function product(data, { sum, values, ...scheme }) {
-  const result_ = scheme.result ?? multiply(scheme.left, scheme.top);
-  const isTooWide = isNarrow() && scheme.left[0].length + result_[0].length > NARROW_CELLS;
+  const products = scheme.result ?? multiply(scheme.left, scheme.top);
+  const isTooWide = isNarrow() && scheme.left[0].length + products[0].length > MAX_NARROW_CELLS;
   const element = productScheme({
     rows: data.words.map((word) => [word]),
     askingRow: data.row,
     cellName: (row, column) => `${data.words[row]}, ${scheme.columns?.[column] ?? column + 1}`,
     ...scheme,
     left: isTooWide ? undefined : scheme.left,
-    result: result_,
+    result: products,
   });
   return {
     element,
     values,
     isTooWide,
-    light: (at) => lightCell(element, at),
+    highlight: (cell) => highlightCell(element, cell),
     sum: ([row, column], isHidden) =>
       sum
         ? sum(row, column, isHidden)
         : [
-            `${formatProducts(scheme.left[row].map(rounded), pickColumn(scheme.top, column).map(rounded))} = `,
-            result(result_[row][column], isHidden),
+            `${formatProducts(scheme.left[row].map(roundNumber), pickColumn(scheme.top, column).map(roundNumber))} = `,
+            result(products[row][column], isHidden),
           ],
     isLong: scheme.left[0].length > 3,
   };
 }
 
-export const rounded = (number) => Number(number.toFixed(2));
+export const roundNumber = (number) => Number(number.toFixed(2));
 
 /** The result of a sum; a question mark until the reader has found it. */
 export const result = (number, isHidden) => make('b', {}, isHidden ? '?' : formatNumber(number));

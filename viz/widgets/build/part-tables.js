@@ -1,4 +1,4 @@
-// The parts that work on one row, as tables: ÷ √d, softmax, norm and the next word. And the two that add.
+// The parts that calculate one row, as tables (÷ √d, softmax, layer norm, next word), and the two parts that add matrices.
 
 import { make, isNarrow } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -16,26 +16,26 @@ import {
 } from './mistakes.js';
 import { lossLines } from './loss-lines.js';
 import { columnsToType, result } from './part-products.js';
-import { placeFormula } from './place-formula.js';
-import { additionScheme, lightAddends } from './product-scheme.js';
+import { positionFormula } from './position-formula.js';
+import { additionScheme, highlightAddends } from './product-scheme.js';
 import { decimals, formatLarge, formatNumber, formatTerm } from '../parts/sums.js';
 import { wordName } from './word-name.js';
 
 export const SHARE_TOLERANCE = 0.0101; // shares are typed with two decimals; an error of one unit in the last place is accepted
-const SUM_TOLERANCE = 0.06; // of six rounded numbers
-const CANDIDATES = 6; // of the next word
-const ADDED_FIELDS = 3;
+const SUM_TOLERANCE = 0.06; // rounding error accepted in a sum of six numbers
+const CANDIDATE_COUNT = 6; // candidates for the next word that are listed
+const ADDED_FIELDS = 3; // sums that the reader types
 
-/** The row's scores before and after the division, with the weights that they become. */
+/** The row's scores before and after the division, with the weights that softmax makes of them. */
 export function scale({ data, fields }) {
   const before = data.printedHead('encoder.raw')[data.row];
   const after = data.printedHead('encoder.scores')[data.row];
-  const typed = columnsToType(before);
+  const typedIndices = columnsToType(before);
   const [weightsBefore, weightsAfter] = [applySoftmax(before), data.printedHead('encoder.shares')[data.row]];
   const rows = data.words.map((word, index) => [
     word,
     formatNumber(before[index]),
-    typed.includes(index)
+    typedIndices.includes(index)
       ? fields.input(`${index}`, after[index], word, { mistake: (value) => wrongScaled(value, before[index]) })
       : formatNumber(after[index]),
     formatNumber(weightsBefore[index]),
@@ -54,15 +54,15 @@ export function softmax({ data, fields }) {
   const powers = data.printedHead('encoder.powers')[data.row];
   const total = data.printedHead('encoder.totals')[data.row];
   const weights = data.printedHead('encoder.shares')[data.row];
-  const typed = columnsToType(scores);
+  const typedIndices = columnsToType(scores);
   const power = (index, word) =>
-    typed.slice(0, 2).includes(index)
+    typedIndices.slice(0, 2).includes(index)
       ? fields.input(`power${index}`, powers[index], t('build_power_of', { word }), {
           mistake: (value) => wrongPower(value, scores[index]),
         })
       : formatNumber(powers[index]);
   const weight = (index, word) =>
-    typed.includes(index)
+    typedIndices.includes(index)
       ? fields.input(`weight${index}`, weights[index], t('build_weight_of', { word }), {
           tolerance: SHARE_TOLERANCE,
           mistake: (value) => wrongShare(value, scores, index),
@@ -91,7 +91,7 @@ export function softmax({ data, fields }) {
   };
 }
 
-/** The sum of printed weights. Rounded ones may miss 1 by a hundredth. */
+/** The sum of rounded weights, which may differ from 1 by a hundredth. */
 const sumText = (weights) => (formatNumber(addUp(weights)) === '1.00' ? '1.00' : '≈ 1');
 
 /** Mean, standard deviation and two normed numbers of one word. */
@@ -126,11 +126,11 @@ export function norm({ data, fields }) {
 
 /** The probabilities of the next word. */
 export function next({ data, fields }) {
-  const at = data.answer.written_row;
-  const [logits, powers, probabilities] = ['logits', 'next.powers', 'next.shares'].map((name) => data.printed(name)[at]);
-  const total = data.printed('next.totals')[at];
+  const writtenRow = data.answer.written_row;
+  const [logits, powers, probabilities] = ['logits', 'next.powers', 'next.shares'].map((name) => data.printed(name)[writtenRow]);
+  const total = data.printed('next.totals')[writtenRow];
   const names = data.answer.target_words;
-  const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a]).slice(0, CANDIDATES);
+  const best = [...logits.keys()].sort((a, b) => logits[b] - logits[a]).slice(0, CANDIDATE_COUNT);
   const rows = best.map((id, index) => [
     wordName(names[id]),
     formatNumber(logits[id]),
@@ -155,7 +155,7 @@ export function next({ data, fields }) {
 
 const bar = (share) => make('span', { class: 'bar', 'aria-hidden': 'true', style: `width: ${share ? Math.max(1, share * 100) : 0}%` });
 
-/** A table of numbers whose rows can be pointed at. */
+/** A table of numbers that highlights the row under the pointer. */
 export function numberTable(names, rows, foot = null) {
   const cells = (row, tag) => row.map((cell, index) => make(index ? tag : 'th', index ? {} : { scope: 'row' }, cell));
   const body = rows.map((row, index) => make('tr', { data: { cell: `${index},0` } }, ...cells(row, 'td')));
@@ -168,36 +168,36 @@ export function numberTable(names, rows, foot = null) {
   );
   return {
     element,
-    light: (at) => {
+    highlight: (cell) => {
       for (const row of element.querySelectorAll('tr.at')) row.classList.remove('at');
-      if (at) element.querySelector(`tr[data-cell="${at[0]},0"]`)?.classList.add('at');
+      if (cell) element.querySelector(`tr[data-cell="${cell[0]},0"]`)?.classList.add('at');
     },
   };
 }
 
-/** A word's numbers plus those of its place. */
+/** A word's numbers plus its positional encoding. */
 export function positions({ data, fields }) {
   const names = [t('build_word'), t('build_place'), 'x'];
   const sum = addition(data, fields, data.embedded, data.positions, data.trace('encoder.x'), names);
-  return { ...sum, element: make('div', {}, sum.element, placeFormula(data)) };
+  return { ...sum, element: make('div', {}, sum.element, positionFormula(data)) };
 }
 
-/** A word's numbers plus what attention returned. */
+/** A word's numbers plus the result of attention. */
 export function residual({ data, fields }) {
   const received = data.printed('encoder.received');
   return addition(data, fields, data.trace('encoder.x'), received, data.printed('encoder.added'), ['x', t('build_attention'), 'x + a']);
 }
 
 function addition(data, fields, a, b, sum, names) {
-  const only = (matrix) => (isNarrow() ? [matrix[data.row]] : matrix); // a phone has room for one row
+  const pickShown = (matrix) => (isNarrow() ? [matrix[data.row]] : matrix); // a phone shows one row
   const rowIndex = isNarrow() ? 0 : data.row;
-  const [left, right, total] = [a, b, sum].map(only);
+  const [left, right, total] = [a, b, sum].map(pickShown);
   const element = additionScheme({
     a: left,
     b: right,
     sum: total,
     names,
-    rows: only(data.words).map((word) => [word]),
+    rows: pickShown(data.words).map((word) => [word]),
     askingRow: rowIndex,
     field: (row, column) =>
       row === rowIndex && column < ADDED_FIELDS
@@ -206,11 +206,11 @@ function addition(data, fields, a, b, sum, names) {
             mistake: (value) => wrongAddition(value, left[row][column], right[row][column]),
           })
         : null,
-    cellName: (row, column) => `${only(data.words)[row]}, ${column + 1}`,
+    cellName: (row, column) => `${pickShown(data.words)[row]}, ${column + 1}`,
   });
   return {
     element,
-    light: (at) => lightAddends(element, at),
+    highlight: (cell) => highlightAddends(element, cell),
     sum: ([row, column], isHidden) => [
       `${formatTerm(Number(left[row][column].toFixed(2)), true)} + ${formatTerm(Number(right[row][column].toFixed(2)))} = `,
       result(total[row][column], isHidden),

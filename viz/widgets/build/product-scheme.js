@@ -1,11 +1,11 @@
-// A product of matrices as a scheme: the right matrix is above the result and the left one to its left, so that the
+// A diagram of a matrix product: the right matrix is above the result and the left matrix to the left of it, so that the
 // row and the column of a cell meet in the cell.
 
 import { fillElements, make, replace } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
 import { formatNumber, matrixDecimals } from '../parts/sums.js';
 
-const GAP_COLUMNS = 1; // between the left matrix and the result
+const GAP_COLUMNS = 1; // empty grid columns between the left matrix and the result
 
 /**
  * @typedef {object} Scheme
@@ -19,44 +19,45 @@ const GAP_COLUMNS = 1; // between the left matrix and the result
  * @property {number} [askingRow] the row that the reader calculates
  * @property {boolean} [whole] the left matrix has whole numbers
  * @property {boolean} [heat] colour the result as weights
- * @property {string} [size] extra class
+ * @property {string} [size] an additional class name
  * @property {(row: number, column: number) => Node | null} [field] an input instead of a number
- * @property {(row: number, column: number) => string} cellName for screen readers
+ * @property {(row: number, column: number) => string} cellName the name of a cell for screen readers
  */
 
-/** Draw a scheme. @param {Scheme} scheme */
+/** Creates the element of a scheme. @param {Scheme} scheme */
 export function productScheme(scheme) {
   const { left, top, result } = scheme;
   const leftColumns = left ? left[0].length : 0;
   const offset = leftColumns ? leftColumns + GAP_COLUMNS : 0;
-  const template = `max-content ${leftColumns ? `repeat(${leftColumns}, var(--cell)) 14px ` : ''}repeat(${result[0].length}, var(--result, var(--cell)))`;
+  const leftTemplate = leftColumns ? `repeat(${leftColumns}, var(--cell)) 14px ` : '';
+  const template = `max-content ${leftTemplate}repeat(${result[0].length}, var(--result, var(--cell)))`;
   const element = make('div', {
     class: `product ${scheme.size ?? ''}`,
     role: 'group',
     style: `grid-template-columns: ${template}`,
   });
-  const place = (row, column, span = 1) => `grid-row: ${row}; grid-column: ${column} / span ${span}`;
+  const gridPlace = (row, column, span = 1) => `grid-row: ${row}; grid-column: ${column} / span ${span}`;
   const first = 2 + offset; // first grid column of the result
   const topStart = scheme.columns ? 3 : 2;
   const { captions = {} } = scheme;
-  if (captions.top) element.append(caption(captions.top, place(1, first, result[0].length)));
+  if (captions.top) element.append(caption(captions.top, gridPlace(1, first, result[0].length)));
   scheme.columns?.forEach((name, column) => {
     const row = top ? 2 : 1;
-    element.append(make('span', { class: 'column-word', data: { column: String(column) }, style: place(row, first + column) }, name));
+    element.append(make('span', { class: 'column-word', data: { column: String(column) }, style: gridPlace(row, first + column) }, name));
   });
-  if (top) element.append(...topCells(scheme, place, first, topStart));
+  if (top) element.append(...topCells(scheme, gridPlace, first, topStart));
   const resultStart = (top ? topStart + top.length : 1) + 1;
-  element.append(make('span', { class: 'gap', style: place(resultStart - 1, 1) }));
-  if (captions.left && left) element.append(caption(captions.left, place(resultStart - 1, 2, leftColumns)));
-  if (captions.result) element.append(caption(captions.result, place(resultStart - 1, first, result[0].length)));
-  element.append(...rowCells(scheme, place, first, resultStart));
+  element.append(make('span', { class: 'gap', style: gridPlace(resultStart - 1, 1) }));
+  if (captions.left && left) element.append(caption(captions.left, gridPlace(resultStart - 1, 2, leftColumns)));
+  if (captions.result) element.append(caption(captions.result, gridPlace(resultStart - 1, first, result[0].length)));
+  element.append(...rowCells(scheme, gridPlace, first, resultStart));
   return element;
 }
 
 const caption = (children, style) => make('span', { class: 'matrix-name', style }, ...children);
 
 /** @param {any} scheme */
-function topCells({ top, topRows }, place, first, start) {
+function topCells({ top, topRows }, gridPlace, first, start) {
   const digits = Math.min(2, matrixDecimals(top));
   return top.flatMap((row, index) => [
     topRows
@@ -65,21 +66,21 @@ function topCells({ top, topRows }, place, first, start) {
     ...row.map((number, column) =>
       make(
         'span',
-        { class: 'cell above', data: { top: String(column) }, style: place(start + index, first + column) },
+        { class: 'cell above', data: { top: String(column) }, style: gridPlace(start + index, first + column) },
         formatNumber(number, digits),
       ),
     ),
   ]);
 }
 
-function rowCells(scheme, place, first, start) {
+function rowCells(scheme, gridPlace, first, start) {
   const { left, result, rows, askingRow } = scheme;
   const digits = Math.min(2, matrixDecimals(result));
   const leftDigits = left && !scheme.whole ? Math.min(2, matrixDecimals(left)) : 0;
   return result.flatMap((numbers, row) => [
     make(
       'span',
-      { class: `row-word ${row === askingRow ? 'asking' : ''}`, data: { row: String(row) }, style: place(start + row, 1) },
+      { class: `row-word ${row === askingRow ? 'asking' : ''}`, data: { row: String(row) }, style: gridPlace(start + row, 1) },
       ...rows[row],
     ),
     ...(left ?? [])
@@ -88,12 +89,12 @@ function rowCells(scheme, place, first, start) {
         leftRow.map((number, column) =>
           make(
             'span',
-            { class: 'cell', data: { left: String(row) }, style: place(start + row, 2 + column) },
+            { class: 'cell', data: { left: String(row) }, style: gridPlace(start + row, 2 + column) },
             formatNumber(number, leftDigits),
           ),
         ),
       ),
-    ...numbers.map((number, column) => resultCell(scheme, row, column, number, digits, place(start + row, first + column))),
+    ...numbers.map((number, column) => resultCell(scheme, row, column, number, digits, gridPlace(start + row, first + column))),
   ]);
 }
 
@@ -123,11 +124,11 @@ export function heatStyle(weight) {
   return `background: rgb(${red} ${green} ${blue}); color: ${isLight ? '#14181d' : '#fdfdfc'}`;
 }
 
-/** Light the row, the column and the cell at `[row, column]`; null lights nothing. */
-export function lightCell(element, at) {
-  for (const lit of element.querySelectorAll('.lit, .at')) lit.classList.remove('lit', 'at');
-  if (!at) return;
-  const [row, column] = at;
+/** Highlights the row, the column and the cell at `position`, `[row, column]`; null removes the highlight. */
+export function highlightCell(element, position) {
+  for (const cell of element.querySelectorAll('.lit, .at')) cell.classList.remove('lit', 'at');
+  if (!position) return;
+  const [row, column] = position;
   const selectors = [`[data-left="${row}"]`, `[data-top="${column}"]`, `[data-column="${column}"]`];
   for (const cell of element.querySelectorAll(selectors.join())) cell.classList.add('lit');
   element.querySelector(`[data-cell="${row},${column}"]`)?.classList.add('at');
@@ -136,10 +137,11 @@ export function lightCell(element, at) {
 /** Three matrices in a row: a + b = sum, with fields in the asking row. */
 export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellName }) {
   const width = a[0].length;
+  const addend = `repeat(${width}, var(--cell)) 18px`;
   const element = make('div', {
     class: 'product addition',
     role: 'group',
-    style: `grid-template-columns: max-content repeat(${width}, var(--cell)) 18px repeat(${width}, var(--cell)) 18px repeat(${width}, var(--result, var(--cell)))`,
+    style: `grid-template-columns: max-content ${addend} ${addend} repeat(${width}, var(--result, var(--cell)))`,
   });
   const heads = names.flatMap((name, index) => [
     make('span', { class: index ? 'sign head' : 'head' }),
@@ -167,11 +169,11 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
   return element;
 }
 
-/** Light the two numbers that add up to a cell. */
-export function lightAddends(element, at) {
-  lightCell(element, at);
-  if (!at) return;
-  const cell = at.join();
+/** Highlights a cell and the two numbers whose sum it shows. */
+export function highlightAddends(element, position) {
+  highlightCell(element, position);
+  if (!position) return;
+  const cell = position.join();
   for (const number of element.querySelectorAll(`[data-a="${cell}"], [data-b="${cell}"]`)) number.classList.add('lit');
 }
 

@@ -1,4 +1,4 @@
-// A row of attention that the reader draws before it is shown: bars to drag, or to move with the arrow keys.
+// A row of attention that the reader guesses before it is shown, by dragging bars or moving them with the arrow keys.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -7,7 +7,7 @@ import { formatNumber } from '../parts/sums.js';
 
 const KEY_STEP = 0.05; // weight that one press of an arrow key adds
 const STEP_BY_KEY = { ArrowUp: KEY_STEP, ArrowRight: KEY_STEP, ArrowDown: -KEY_STEP, ArrowLeft: -KEY_STEP };
-const LABEL_TOP = 0.9; // a bar's number stays inside the drawing
+const LABEL_TOP = 0.9; // share of the height; above it a bar's number would leave the drawing
 
 export class RowDrawing {
   /** `row`: a row of a sentence not seen in training. `state`: its `bars` and `barsCompared`. */

@@ -4,28 +4,29 @@ import { make, replace, svg } from '../core/dom.js';
 import { sentenceGap, t } from '../core/i18n.js';
 import { formatNumber } from '../parts/sums.js';
 
+/** Sizes and positions of the chart in units of its view box. */
 const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
-const LOSS_RANGE = [0.005, 2.2];
+const LOSS_RANGE = [0.005, 2.2]; // losses at the bottom and at the top of the chart
 const MAX_WORDS = 7; // words of a translation that are shown
 
-/** The words that a model wrote, with an ellipsis if it never ended. */
+/** The words that a model wrote, with an ellipsis if the translation did not end. */
 export function sentenceText({ written, ended }) {
   if (!written.length) return t('build_nothing');
   return ended ? written.join(' ') : `${written.slice(0, MAX_WORDS).join(' ')} …`;
 }
 
 export class StageResults {
-  /** `callbacks`: put, skip, save, stage(name). */
+  /** `callbacks`: `put()`, `skip()`, `save()` and `stage(name)`, called when the reader chooses a button or a stage. */
   constructor(callbacks) {
     this.callbacks = callbacks;
     this.label = make('div', { class: 'quiet' });
     this.loss = make('div', { class: 'loss' });
-    this.before = make('div', { class: 'before' });
+    this.comparison = make('div', { class: 'before' });
     this.chartLabel = make('div', { class: 'quiet' });
     this.chart = svg('svg', { viewBox: `0 0 236 ${CHART.height}`, class: 'stage-losses', role: 'group' });
     this.source = make('div', { class: 'quiet' });
     this.translation = make('div', { class: 'translation', lang: 'en' });
-    this.right = make('div', { class: 'before' });
+    this.countText = make('div', { class: 'before' });
     this.note = make('p', { class: 'loss-note' });
     this.put = make('button', { type: 'button', class: 'go', onclick: () => callbacks.put() });
     this.skip = make('button', { type: 'button', class: 'link', onclick: () => callbacks.skip() });
@@ -33,9 +34,9 @@ export class StageResults {
     this.element = make(
       'section',
       { class: 'build-results', 'aria-live': 'polite' },
-      make('div', {}, this.label, this.loss, this.before),
+      make('div', {}, this.label, this.loss, this.comparison),
       make('div', { class: 'chart' }, this.chartLabel, this.chart),
-      make('div', { class: 'writes' }, this.source, this.translation, this.right),
+      make('div', { class: 'writes' }, this.source, this.translation, this.countText),
       make('div', { class: 'build-actions' }, this.put, this.skip, this.save),
       this.note,
     );
@@ -57,7 +58,7 @@ export class StageResults {
     const { stages } = data.answer;
     const previous = state.removed ? 'cross' : stages[stages.indexOf(name) - 1];
     const key = state.removed ? 'build_loss_with' : 'build_loss_before';
-    this.before.textContent = previous ? t(key, { loss: formatNumber(data.variant(previous).loss) }) : '';
+    this.comparison.textContent = previous ? t(key, { loss: formatNumber(data.variant(previous).loss) }) : '';
     this.note.textContent = lossNote(data, state, name);
     this.loss.title = t('build_loss_range', {
       low: formatNumber(variant.lowest_loss),
@@ -121,7 +122,7 @@ export class StageResults {
     this.translation.classList.toggle('nothing', !words.length);
     replace(this.translation, ...(words.length ? marked : [t('build_nothing')]), sentence.ended ? '' : ' …');
     const isWhole = shownVariant(data, state) === 'cross';
-    this.right.textContent = state.removed ? removedText(data, variant) : isWhole ? wholeText(data, variant) : countText(data, variant);
+    this.countText.textContent = state.removed ? removedText(data, variant) : isWhole ? wholeText(data, variant) : countText(data, variant);
   }
 
   drawButtons(data, state, canPut) {
@@ -137,7 +138,7 @@ export class StageResults {
   }
 }
 
-/** How many of all sentences a variant translates correctly. */
+/** The number of sentences that a variant translates correctly. */
 export function countText(data, { right_count: right }) {
   const all = data.answer.sentences;
   if (right === all) return t('build_all_right', { all });
@@ -151,7 +152,7 @@ function wholeText(data, variant) {
   return [countText(data, variant), t('build_whole_start', { perfect, starts }), t('build_whole_own', { right, all })].join(sentenceGap());
 }
 
-/** How many starts translate everything without the part, and with it. */
+/** The number of training runs that translate everything without the part, and with it. */
 function removedText(data, variant) {
   const whole = data.variant('cross');
   const starts = t('build_starts', { perfect: variant.perfect_starts, starts: variant.starts, whole: whole.perfect_starts });
@@ -159,14 +160,14 @@ function removedText(data, variant) {
   return [isMedian ? countText(data, variant) : t('build_other_start'), starts].join(sentenceGap());
 }
 
-/** Why a low loss is no merit: without the mask rows copy the word that they should write. */
+/** A note that a low loss is misleading: without the mask, rows copy the word that they should write. */
 export function lossNote(data, state, name) {
   const { stages } = data.answer;
-  const [at, mask] = [name, 'mask'].map((stage) => stages.indexOf(stage));
+  const [current, mask] = [name, 'mask'].map((stage) => stages.indexOf(stage));
   const values = { part: data.partNumber('mask') };
   if (state.removed) return state.removed === 'mask' ? t('build_loss_copied', values) : '';
-  if (at === mask) return t('build_loss_honest', values);
-  return at > 0 && at < mask ? t('build_loss_copied', values) : '';
+  if (current === mask) return t('build_loss_honest', values);
+  return current > 0 && current < mask ? t('build_loss_copied', values) : '';
 }
 
 /** The trained variant on display: without the removed part, an earlier stage, or the model so far. */

@@ -6,24 +6,24 @@ import { t } from '../core/i18n.js';
 import { isMatched } from './token-matching.js';
 import { badge } from './model-panel.js';
 
-/** One side's text: missing words are struck through, additional ones are bold. */
+/** The second text as nodes: words that it lacks are struck through, additional words are bold. */
 export function diffText(units, texts, tokens) {
   const nodes = [];
   let end = 0;
   const words = units.filter(({ special, key }) => !special && key !== 'b');
-  const getSpan = (side, places) => [
-    Math.min(...places.map((index) => tokens[side][index].start)),
-    Math.max(...places.map((position) => tokens[side][position].end)),
+  const getSpan = (side, positions) => [
+    Math.min(...positions.map((index) => tokens[side][index].start)),
+    Math.max(...positions.map((index) => tokens[side][index].end)),
   ];
   for (const unit of words) {
-    const [firstIndices, current] = unit.places;
-    if (!current.length) {
-      const [start, last] = getSpan(0, firstIndices);
+    const [firstPositions, secondPositions] = unit.places;
+    if (!secondPositions.length) {
+      const [start, last] = getSpan(0, firstPositions);
       const space = /\s/.test(texts[0][start - 1] ?? '');
       nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
       continue;
     }
-    const [start, last] = getSpan(1, current);
+    const [start, last] = getSpan(1, secondPositions);
     nodes.push(texts[1].slice(end, Math.max(start, end)));
     const text = texts[1].slice(Math.max(start, end), last);
     nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
@@ -34,32 +34,32 @@ export function diffText(units, texts, tokens) {
 }
 
 /** B's output aligned to A's output, or to the source words for the reverse model. */
-export function secondText(first, { translation, partners, back }) {
+export function secondText(first, { translation, matching, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
   const translations = [first, translation];
-  const units = partners.units('cross', translations)[back ? 'columns' : 'rows'];
+  const units = matching.units('cross', translations)[back ? 'columns' : 'rows'];
   const texts = translations.map((translation) => (back ? translation.source_text : translation.text));
   const tokens = translations.map((translation) => (back ? translation.source : translation.target));
   return diffText(units, texts, tokens);
 }
 
 /** The unit that contains an item of A's axis, or null. */
-export function unitOfItem(units, axis, translation, kind, showing, position) {
+export function unitOfItem(units, axis, translation, kind, displayOptions, position) {
   if (position === null) return null;
-  const item = axes(translation, kind, showing)[axis][position];
+  const item = axes(translation, kind, displayOptions)[axis][position];
   const index = item ? units[axis].findIndex(({ places }) => places[0].some((token) => item.places.includes(token))) : -1;
   return index < 0 ? null : index;
 }
 
 /** The item of A's axis for a unit, or null if A lacks it. */
-export function itemOfUnit(units, axis, translation, kind, showing, unit) {
+export function itemOfUnit(units, axis, translation, kind, displayOptions, unit) {
   if (unit === null) return null;
   const { places } = units[axis][unit];
-  const index = axes(translation, kind, showing)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
+  const index = axes(translation, kind, displayOptions)[axis].findIndex((item) => item.places.some((token) => places[0].includes(token)));
   return index < 0 ? null : index;
 }
 
-/** Cell and weight of one side at a row and column; null if the side lacks the word. */
+/** The cell {row, column, weight} at a row, a column or both; null if the map lacks the word. */
 function findCell(units, weights, { row, column }) {
   const columnCount = units.columns.length;
   if (row === null && column === null) return null;
@@ -71,12 +71,12 @@ function findCell(units, weights, { row, column }) {
 }
 
 /** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
-export function comparisonText(side, likeness, head, now) {
-  const { units } = likeness;
-  const weights = likeness.map(side, head);
-  const isTransposed = likeness.back && side === 1; // a transposed map: its keys are the rows
-  if (now.row === null && now.column === null) return [];
-  const cell = findCell(units, weights, now);
+export function comparisonText(side, similarity, head, highlight) {
+  const { units } = similarity;
+  const weights = similarity.map(side, head);
+  const isTransposed = similarity.back && side === 1; // the rows of a transposed map are its keys
+  if (highlight.row === null && highlight.column === null) return [];
+  const cell = findCell(units, weights, highlight);
   if (!cell) return [badge('AB'[side]), t('beside_no_such')];
   const name = (axis, index) => make('b', {}, make('bdi', {}, units[axis][index].label));
   const [row, column] = [name('rows', cell.row), name('columns', cell.column)];

@@ -4,29 +4,29 @@ import { reduceCells } from '../core/map-view.js';
 import { isMatched } from './token-matching.js';
 
 /** The word that both decoders read in a row; null if they read different ones or the row reads its own word. */
-function readBefore({ places }, rows, answers, kind) {
-  const read = answers.flatMap((translation, side) => {
+function commonInputWord({ places }, rows, answers, kind) {
+  const inputs = answers.flatMap((translation, side) => {
     const [position] = places[side];
     if (position === undefined) return [];
     const token = translation.previousToken(kind, position);
     if (token === translation.rows(kind)[position]) return [null];
     return [rows.find((unit) => unit.places[side].includes(position - 1)) ?? token];
   });
-  return read.every((word) => word?.label === read[0]?.label) ? (read[0] ?? null) : null;
+  return inputs.every((word) => word?.label === inputs[0]?.label) ? (inputs[0] ?? null) : null;
 }
 
 export class HeadSimilarity {
   /** `answers`: two translations; `back`: the second is from the reverse model, transposed (transposed.js). */
-  constructor(partners, answers, kind, back = false) {
+  constructor(matching, answers, kind, back = false) {
     this.answers = answers;
     this.kind = kind;
     this.back = back;
-    const { rows, columns } = partners.units(kind, answers);
-    this.units = { rows: back ? rows : rows.map((unit) => ({ ...unit, read: readBefore(unit, rows, answers, kind) })), columns };
+    const { rows, columns } = matching.units(kind, answers);
+    this.units = { rows: back ? rows : rows.map((unit) => ({ ...unit, read: commonInputWord(unit, rows, answers, kind) })), columns };
     this.sharedRows = [...this.units.rows.keys()].filter((row) => isMatched(this.units.rows[row]));
     this.sharedColumns = [...this.units.columns.keys()].filter((column) => isMatched(this.units.columns[column]));
     this.cache = new Map();
-    this.ranked = new Map();
+    this.rankings = new Map();
   }
 
   /** A head's map in common words: sums over keys, means over queries. NaN if this side lacks a word or masks it. */
@@ -38,7 +38,7 @@ export class HeadSimilarity {
 
   mergeToCommonWords(side, map) {
     const { rows, columns } = this.units;
-    const isTransposed = this.back && side === 1; // a transposed map: its keys are the rows
+    const isTransposed = this.back && side === 1; // the rows of a transposed map are its keys
     const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
       const queries = places[side];
@@ -85,8 +85,8 @@ export class HeadSimilarity {
   /** Single heads of the second model by decreasing similarity to a head of the first model. */
   rankHeads(first) {
     const key = `${first.layer} ${first.head}`;
-    if (!this.ranked.has(key)) this.ranked.set(key, this.rank(first));
-    return this.ranked.get(key);
+    if (!this.rankings.has(key)) this.rankings.set(key, this.rank(first));
+    return this.rankings.get(key);
   }
 
   rank(first) {

@@ -8,8 +8,8 @@ import { TranslationSource } from '../headview/translation-source.js';
 import { unsupportedText } from '../parts/unsupported-rules.js';
 import { pairName, searchDescription } from './second-model.js';
 
-/** Single heads only, because averages and maxima are not compared between models. */
-class Heads extends TranslationSource {
+/** Source whose wall has single heads only, because averages and maxima are not compared between models. */
+class SingleHeadSource extends TranslationSource {
   wallLayout(kind) {
     return super.wallLayout(kind, { averages: false });
   }
@@ -24,24 +24,24 @@ export class ModelPanel {
     this.name = make('span', {});
     this.title = make('h2', {}, badge(letter), this.name);
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.reads = make('p', { class: 'reads', dir: 'auto' });
+    this.output = make('p', { class: 'reads', dir: 'auto' });
     this.rules = make('p', { class: 'quiet rules' });
     this.grid = new HeadGrid(callbacks);
-    this.element = make('section', { class: 'one', tabindex: -1 }, this.title, this.error, this.reads, this.rules, this.grid.element);
+    this.element = make('section', { class: 'one', tabindex: -1 }, this.title, this.error, this.output, this.rules, this.grid.element);
     this.maps = null;
   }
 
   /** Draw the wall of a translation, possibly transposed; `text`: its output as nodes. */
   draw(translation, { kind, text, back = false }) {
-    if (this.maps?.translation !== translation) this.maps = new Heads(translation);
+    if (this.maps?.translation !== translation) this.maps = new SingleHeadSource(translation);
     const { name } = translation.model;
     const caption = back ? t('beside_reads_back', { pair: pairName(translation.model) }) : null;
     this.name.textContent = caption ?? t('beside_how', { pair: pairName(translation.model), search: searchDescription(translation) });
     this.title.title = name;
     this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: name }));
     this.element.classList.remove('vacant');
-    this.reads.lang = back ? translation.model.target : (translation.model.target ?? '');
-    replace(this.reads, ...text);
+    this.output.lang = back ? translation.model.target : (translation.model.target ?? '');
+    replace(this.output, ...text);
     this.rules.textContent = unsupportedText(translation.model);
     this.grid.element.setAttribute('aria-label', t('beside_wall', { model: name }));
     this.grid.draw(this.maps, kind, state);
@@ -55,7 +55,7 @@ export class ModelPanel {
   /** Empty state: loading, or no translation. */
   clear(description = '') {
     this.name.textContent = '';
-    this.reads.textContent = description;
+    this.output.textContent = description;
     this.element.classList.add('vacant');
   }
 }

@@ -9,7 +9,7 @@ import { languageName, t } from '../core/i18n.js';
 const TOY = 'toy'; // translates only two sentences, so it is used only on request
 const DEFAULT_BEAM = 4; // beam size of the second search if the first is greedy
 /** Options that the second model takes from the visitor; others keep its own defaults. */
-const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
+const changeableOptions = () => pageOptions().filter((name) => name !== 'beam_size');
 
 /** Compares tags, because models use two-letter codes, three-letter codes or names. */
 const sameLanguage = (a, b) => Boolean(a && b) && languageTag(a) === languageTag(b);
@@ -36,8 +36,8 @@ function secondModel(config, translation, second) {
 }
 
 /**
- * Mode of the comparison: `back` translates the first one's output, `same` uses the same model, `other`
- * another model.
+ * Mode of the comparison: in `back` the second model translates the first one's output, in `same` it is the same model, in
+ * `other` another one.
  */
 export function comparisonMode(config, translation, second) {
   const model = secondModel(config, translation, second);
@@ -58,17 +58,17 @@ export function secondRequest(config, translation, second) {
   const back = comparisonMode(config, translation, second) === 'back';
   const request = { text: back ? translation.text : query.text, model: model.name };
   // Ignore the reverse weight for greedy search, because it has no effect.
-  const names = changeable().filter((name) => name !== 'back_weight' || query.beam_size > 1);
+  const names = changeableOptions().filter((name) => name !== 'back_weight' || query.beam_size > 1);
   for (const name of names) if (query[name] !== defaults[name]) request[name] = query[name];
   const beam =
-    state.besideBeam ?? withOtherBeam(config, translation, model) ?? (query.beam_size === defaults.beam_size ? null : query.beam_size);
+    state.besideBeam ?? defaultBeam(config, translation, model) ?? (query.beam_size === defaults.beam_size ? null : query.beam_size);
   if (beam !== null && !(query.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
   if (!back && state.besideSame && sameTargetLanguage(model, translation)) request.target = translation.text;
   return request;
 }
 
-/** By default, without a reverse model, use the same model with another search. */
-function withOtherBeam(config, translation, model) {
+/** Beam size of the second search if the model is compared with itself by default; else null. */
+function defaultBeam(config, translation, model) {
   return state.beside || model.name !== translation.model.name ? null : otherBeamSize(config, translation);
 }
 
@@ -95,10 +95,10 @@ export class SecondModelChooser {
     this.menu = make('select', { class: 'model', onchange: () => this.choose({ beside: this.menu.value }) });
     this.beam = make('select', { class: 'numeric', onchange: () => set({ besideBeam: Number(this.beam.value) }) });
     this.beamName = make('span', {});
-    this.same = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.same.checked }) });
-    this.sameName = make('span', {});
-    this.sameLabel = make('label', { class: 'check' }, this.same, this.sameName);
-    this.more = make('span', { class: 'more' }, make('label', { class: 'check' }, this.beamName, this.beam), this.sameLabel);
+    this.forceTarget = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.forceTarget.checked }) });
+    this.forceTargetName = make('span', {});
+    this.forceTargetLabel = make('label', { class: 'check' }, this.forceTarget, this.forceTargetName);
+    this.more = make('span', { class: 'more' }, make('label', { class: 'check' }, this.beamName, this.beam), this.forceTargetLabel);
     this.note = make('p', { class: 'quiet note' });
     this.element = make('div', { class: 'choices' }, this.name, this.modes, this.menu, this.more);
   }
@@ -142,8 +142,8 @@ export class SecondModelChooser {
     );
     const options =
       mode !== 'other' || candidates.some(({ name }) => name === selectedModel.name) ? candidates : [...candidates, selectedModel];
-    const called = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
-    const option = (model) => make('option', { value: model.name }, called(model));
+    const modelLabel = (model) => (model.source && model.target ? `${pairName(model)} · ${model.name}` : model.name);
+    const option = (model) => make('option', { value: model.name }, modelLabel(model));
     replace(this.menu, make('option', { value: '', disabled: true }, t('beside_another')), ...options.map(option));
     this.menu.value = mode === 'other' ? selectedModel.name : '';
     this.menu.classList.toggle('chosen', mode === 'other');
@@ -160,14 +160,14 @@ export class SecondModelChooser {
     this.beam.value = width ?? '';
     this.beam.disabled = query.temperature > 0 || query.target !== undefined;
     this.beamName.textContent = t('beside_beam');
-    this.same.checked = state.besideSame;
-    this.sameLabel.hidden = !sameTargetLanguage(model, translation);
-    this.sameName.textContent = t('beside_same');
-    this.sameLabel.title = t('beside_same_says');
-    const foreign = mode === 'other' && differentLanguages(model.source, translation.model.source);
-    this.note.hidden = !foreign;
-    const languages = foreign && { reads: languageName(model.source), typed: languageName(translation.model.source) };
-    this.note.textContent = foreign ? t('beside_foreign', { model: model.name, ...languages }) : '';
+    this.forceTarget.checked = state.besideSame;
+    this.forceTargetLabel.hidden = !sameTargetLanguage(model, translation);
+    this.forceTargetName.textContent = t('beside_same');
+    this.forceTargetLabel.title = t('beside_same_says');
+    const hasOtherLanguage = mode === 'other' && differentLanguages(model.source, translation.model.source);
+    this.note.hidden = !hasOtherLanguage;
+    const languages = hasOtherLanguage && { reads: languageName(model.source), typed: languageName(translation.model.source) };
+    this.note.textContent = hasOtherLanguage ? t('beside_foreign', { model: model.name, ...languages }) : '';
   }
 }
 

@@ -6,20 +6,20 @@ import { threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 
-const MAX_LISTED_HEADS = 5; // heads
+const MAX_LISTED_HEADS = 5;
 // Two overlapping circles.
 const OVERLAP_ICON = [{ d: 'M1.2 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0M5.4 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0' }];
 
 export class SimilarHeads {
-  /** `choose(head)` selects a head of the second model; `follow()` toggles following the first. */
+  /** `choose(head)` selects a head of the second model; `follow()` toggles whether the second head follows the first one. */
   constructor({ choose, follow }) {
     this.title = make('h2', {});
     this.description = make('p', { class: 'quiet' });
     this.list = make('ol', { class: 'rank' });
     const [button, name] = iconToggle(OVERLAP_ICON, follow);
-    this.follow = button;
+    this.followButton = button;
     this.followName = name;
-    this.element = make('section', { class: 'ranked' }, this.title, this.description, this.list, this.follow);
+    this.element = make('section', { class: 'ranked' }, this.title, this.description, this.list, this.followButton);
     this.list.addEventListener('click', (event) => {
       const row = event.target.closest('button');
       if (row) choose({ layer: Number(row.dataset.layer), head: Number(row.dataset.head) });
@@ -38,8 +38,8 @@ export class SimilarHeads {
     };
     replace(this.list, ...ranking.slice(0, MAX_LISTED_HEADS).map(row));
     if (focused) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });
-    this.follow.setAttribute('aria-pressed', String(follows));
+    this.followButton.setAttribute('aria-pressed', String(follows));
     this.followName.textContent = t('beside_follow');
-    this.follow.title = t('beside_follow_says');
+    this.followButton.title = t('beside_follow_says');
   }
 }

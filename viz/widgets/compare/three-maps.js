@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { viewMode } from '../headview/view-modes.js';
+import { currentViewMode } from '../headview/view-modes.js';
 import { Heatmap } from '../headview/heatmap.js';
 import { largestDifferences } from '../headview/largest-differences.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
@@ -15,7 +15,7 @@ import { headName } from '../parts/head-names.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { badge } from './model-panel.js';
 
-export const FORMS = ['matrix', 'numbers'];
+export const VIEW_MODES = ['matrix', 'numbers'];
 const GAP = 20; // pixels between maps
 const ROW_FROM_WIDTH = 860; // minimum width in pixels for three maps side by side
 const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
@@ -33,37 +33,37 @@ export class ThreeMaps {
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
     mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
-    new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.about)).observe(
+    new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.content)).observe(
       this.row,
     );
   }
 
-  /** `likeness` has both maps, `heads` selects them; `back`: the second is transposed. */
-  show(about) {
-    const { likeness, heads, kind, back } = about;
-    this.about = about;
-    const { rows, columns } = likeness.units;
+  /** `content`: {similarity, heads, kind, back}; `back`: whether the second map is transposed. */
+  show(content) {
+    const { similarity, heads, kind, back } = content;
+    this.content = content;
+    const { rows, columns } = similarity.units;
     const base = { kind, rows, columns, maximum: true, gaps: true };
-    this.views = [0, 1].map((side) => ({ ...base, weights: likeness.map(side, heads[side]) }));
-    const difference = { ...base, weights: likeness.difference(...heads) };
+    this.views = [0, 1].map((side) => ({ ...base, weights: similarity.map(side, heads[side]) }));
+    const difference = { ...base, weights: similarity.difference(...heads) };
     this.width = this.row.clientWidth || ROW_FROM_WIDTH;
-    const form = viewMode(FORMS, state);
+    const viewMode = currentViewMode(VIEW_MODES, state);
     this.element.hidden = !rows.length || !columns.length;
     if (this.element.hidden) return;
     for (const [side, head] of heads.entries()) replace(this.titles[side], badge('AB'[side]), headName(head.layer, head.head));
     replace(this.titles[2], t('beside_minus'));
-    if (form === 'numbers') this.showNumbers([...this.views, difference]);
+    if (viewMode === 'numbers') this.showNumbers([...this.views, difference]);
     else this.showMaps([...this.views, difference]);
-    this.drawLegend(form, back, base);
+    this.drawLegend(viewMode, back, base);
     this.drawLargest(difference);
     this.highlight(this.marks);
   }
 
   showMaps(views) {
     const inRow = this.width >= ROW_FROM_WIDTH;
-    if (this.form !== `matrix ${inRow}`) {
+    if (this.layout !== `matrix ${inRow}`) {
       const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
-      this.switchMode(
+      this.switchLayout(
         `matrix ${inRow}`,
         options.map((option) => new Heatmap(canvasPlotly(), state, option)),
       );
@@ -78,8 +78,8 @@ export class ThreeMaps {
   }
 
   showNumbers(views) {
-    if (this.form !== 'numbers')
-      this.switchMode(
+    if (this.layout !== 'numbers')
+      this.switchLayout(
         'numbers',
         views.map(() => new NumberTable()),
       );
@@ -89,19 +89,19 @@ export class ThreeMaps {
     }
   }
 
-  /** Switch the layout; clear the highlights of the previous one. */
-  switchMode(form, maps) {
+  /** Replaces the maps of the previous layout. */
+  switchLayout(layout, maps) {
     for (const map of this.maps ?? []) map.destroy?.();
     this.maps = maps;
-    this.form = form;
-    this.row.className = `trio ${form}`;
+    this.layout = layout;
+    this.row.className = `trio ${layout}`;
     for (const [number, map] of maps.entries()) replace(this.frames[number], this.titles[number], map.element);
   }
 
-  drawLegend(form, back, view) {
+  drawLegend(viewMode, back, view) {
     const note = (text) => make('span', {}, text);
     const hatched = make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('beside_hatched'));
-    const colours = form === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
+    const colours = viewMode === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
     replace(this.legend, ...colours, back ? note(t('beside_turned')) : null);
   }
 

@@ -29,8 +29,8 @@ export class TokenMatching {
         return { ...unit, key: `u${number}`, places };
       });
       const start = { ...answers[0].start, full: answers[0].start.label, key: 'b', places: [[0], [0]] };
-      const all = shift ? [start, ...items] : items;
-      return all.filter(({ places }) => places.some((side) => side.length));
+      const axisItems = shift ? [start, ...items] : items;
+      return axisItems.filter(({ places }) => places.some((side) => side.length));
     };
     return { rows: axis('rows'), columns: axis('columns') };
   }

@@ -2,7 +2,7 @@
 
 /** @typedef {{ shape: number[], numbers: Float32Array }} Tensor */
 
-/** Float32, little-endian, in base64. */
+/** Decodes little-endian float32 numbers from base64. */
 export function decodeArray({ shape, numbers }) {
   const letters = atob(numbers);
   const bytes = new Uint8Array(letters.length);

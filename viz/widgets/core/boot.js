@@ -44,7 +44,7 @@ function loadBundle() {
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styles = new Promise((onload, onerror) => Object.assign(style, { onload, onerror }));
     const fail = () => {
-      bundlePromise = null; // so that the next call tries again
+      bundlePromise = null; // the next call loads the files again
       for (const element of [style, script]) element.remove();
       reject(new Error('lessons'));
     };
@@ -56,18 +56,17 @@ function loadBundle() {
 }
 
 /**
- * Status of waiting calls: queue position, unreachable cluster, the pause until the retry if the server is busy, and on a page
- * without a server the model that loads.
- * `queue-status.js` sets these functions; a saved page has no server and no queue.
+ * Callbacks that show the status of waiting calls. `queue-status.js` replaces these no-ops, except on a saved page, which
+ * has no server. `waiter` identifies a call.
  */
 export const queueStatus = {
-  /** @type {(waiter: unknown, position: number | null) => void} */
+  /** @type {(waiter: unknown, position: number | null) => void} number of requests ahead in the queue; null: not waiting */
   setPosition: () => {},
   /** @type {(waiter: unknown, isUnreachable: boolean) => void} */
   setUnreachable: () => {},
-  /** @type {(waiter: unknown, pause: number | null) => void} */
+  /** @type {(waiter: unknown, pause: number | null) => void} milliseconds until a busy server is called again; null: no retry */
   setRetry: () => {},
-  /** @type {(name: string, progress: { done: number, total: number } | null) => void} bytes of a model that loads */
+  /** @type {(name: string, progress: { done: number, total: number } | null) => void} progress of a model's download, in bytes */
   setLoading: () => {},
 };
 

@@ -19,7 +19,7 @@ export function openingRow({ opening }, { kind, layer, head }) {
   return opening && kind === 'cross' && opening.layer === layer && opening.head === head ? opening.row : null;
 }
 
-/** Whether each row of this head aligns the word of the previous row, the one that was just translated. */
+/** Whether each row of this head attends to the source of its input word, which is written one row above. */
 export function isShiftedHead({ late }, { kind, layer, head }) {
   return kind === 'cross' && Boolean(late?.some(([lateLayer, lateHead]) => lateLayer === layer && lateHead === head));
 }
@@ -33,12 +33,12 @@ export function aligningHead(translation) {
 
 /**
  * The head with the highest coverage: the largest weight that each source word gets from a target word, summed over
- * source words and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
+ * source wordPositions and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
  * a head that aligns every word scores one.
  */
 export function mostInformativeHead(translation) {
-  const words = (tokens) => tokens.flatMap((token, index) => (isWord(token) ? [index] : []));
-  const [rows, columns] = [words(translation.target), words(translation.source)];
+  const wordPositions = (tokens) => tokens.flatMap((token, index) => (isWord(token) ? [index] : []));
+  const [rows, columns] = [wordPositions(translation.target), wordPositions(translation.source)];
   const scores = [];
   for (let layer = 0; layer < translation.layers('cross'); layer++) {
     for (let head = 0; head < translation.heads('cross'); head++)

@@ -1,4 +1,4 @@
-// Calls of the engine in a worker, on a page without a server. Answers that need no sentence are stored as files.
+// Transport of a static page: the engine runs calls in a web worker. Answers that need no sentence are loaded from files.
 
 import { queueStatus } from './boot.js';
 import { storedEntry, storedFile } from './stored-answers.js';
@@ -6,11 +6,11 @@ import { storedEntry, storedFile } from './stored-answers.js';
 /**
  * @typedef {import('./http-transport.js').Transport} Transport
  * @typedef {{ script: string, calls: string[], stored: Record<string, Record<string, string>>, models: Record<string, any> }} Site
- *   `script`: URL of the engine; `calls` it answers; `stored`: URLs of stored answers by call and model
+ *   `script`: URL of the engine; `calls`: names of the calls that it runs; `stored`: URLs of stored answers by call and model
  * @typedef {{ handle: (message: any) => void, resolve: (value: any) => void }} Pending
  */
 
-const OUR_FAULT = { what: 'error', field: 'text', word: 'our_fault', values: {} };
+const INTERNAL_ERROR = { what: 'error', field: 'text', word: 'our_fault', values: {} };
 
 /** @implements {Transport} */
 export class EngineTransport {
@@ -20,7 +20,7 @@ export class EngineTransport {
     /** @type {Map<number, Pending>} running calls and streams by number */
     this.pending = new Map();
     this.number = 0;
-    /** @type {Worker | null} started by the first call, because a visitor may only look */
+    /** @type {Worker | null} created by the first call; not every visit makes one */
     this.worker = null;
   }
 
@@ -53,7 +53,7 @@ export class EngineTransport {
   /** Resolves to the result of a call in the worker, or to its error message. */
   send(name, values, handle, signal) {
     const number = ++this.number;
-    const worker = this.startedWorker();
+    const worker = this.ensureWorker();
     return new Promise((resolve, reject) => {
       this.pending.set(number, { handle, resolve });
       signal?.addEventListener('abort', () => {
@@ -65,16 +65,16 @@ export class EngineTransport {
     });
   }
 
-  startedWorker() {
+  ensureWorker() {
     if (this.worker) return this.worker;
     this.worker = new Worker(new URL(this.site.script, document.baseURI), { type: 'module' });
     this.worker.addEventListener('message', ({ data }) => this.onMessage(data));
     this.worker.addEventListener('error', (event) => {
       event.preventDefault();
       console.warn(event.message);
-      for (const { resolve } of this.pending.values()) resolve(OUR_FAULT);
+      for (const { resolve } of this.pending.values()) resolve(INTERNAL_ERROR);
       this.pending.clear();
-      this.worker = null; // the next call starts another
+      this.worker = null; // the next call creates a new worker
     });
     const { models, limits } = /** @type {any} */ (this.site);
     this.worker.postMessage({ site: { models, limits, base: document.baseURI } });

@@ -15,7 +15,7 @@ export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the 
 /** Names of the options that can be set on the page. */
 export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
 
-/** Fields of two values: their names in the state, where they are objects; the server has lists. */
+/** Property names of fields with two values, by kind. The state stores these fields as objects, the server as lists. */
 const PAIRS = { head: ['layer', 'head'], rival: ['place', 'id'] };
 
 /** Converts a selection to the server's format: snake-case names, heads and rivals as pairs. */

@@ -15,7 +15,7 @@ import { hasPhrase } from './i18n.js';
  */
 
 const DATA_PREFIX = 'data: ';
-const TIMEOUT_MS = 10_000; // milliseconds until a ping fails
+const PING_TIMEOUT_MS = 10_000;
 const session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36)).join('');
 
 /** A failed response: `fault` selects the phrase, `status` is the HTTP status. */
@@ -67,7 +67,7 @@ export class HttpTransport {
   /** Whether the server responds. */
   async isReachable() {
     try {
-      return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;
+      return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(PING_TIMEOUT_MS) })).ok;
     } catch {
       return false;
     }
@@ -100,17 +100,17 @@ export async function readMessages(response, handle) {
   for (let chunks = []; ; ) {
     const { done, value } = await reader.read();
     if (done) return;
-    const [rest, ...lines] = value.split('\n'); // large messages arrive in several chunks
-    chunks.push(rest);
+    const [first, ...lines] = value.split('\n'); // large messages arrive in several chunks
+    chunks.push(first);
     for (const line of lines) {
       const message = chunks.join('');
       chunks = [line];
-      if (message.startsWith(DATA_PREFIX)) parseMessage(JSON.parse(message.slice(DATA_PREFIX.length)), handle);
+      if (message.startsWith(DATA_PREFIX)) deliver(JSON.parse(message.slice(DATA_PREFIX.length)), handle);
     }
   }
 }
 
-function parseMessage(message, handle) {
+function deliver(message, handle) {
   try {
     handle(message);
   } catch (error) {

@@ -11,7 +11,7 @@ const tables = sharedTables.words;
 export function t(key, values = {}) {
   const table = tables[state.language] ?? tables.en;
   const text = table[key];
-  if (text === undefined) throw new Error(`no words for ${key}`);
+  if (text === undefined) throw new Error(`There is no phrase with the key ${key}.`);
   return text.replace(/\{(\w+)\}/g, (placeholder, name) => (name in values ? String(values[name]) : placeholder));
 }
 

@@ -8,11 +8,14 @@ const SENTENCE_ACTIONS = new Set(['mask', 'erase', 'swap', 'drag']);
 export const parseInterventions = (text) => (text ? JSON.parse(text) : []);
 export const formatInterventions = (list) => (list.length ? JSON.stringify(list) : '');
 
-/** Identifies the model and sentence of interventions on words and cells. */
+/** Key of the model and sentence to which interventions on words and cells apply. */
 export const sentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
 
-/** The interventions that also apply to another sentence: not on words or cells, and only on existing heads. */
-export function transferable(translation, text) {
+/**
+ * Removes the interventions that do not apply to another sentence: those on words and cells, and those on heads that its
+ * model lacks. Takes and returns JSON text.
+ */
+export function keepTransferable(translation, text) {
   const isInRange = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
   // Interventions on parts of a layer have a side, with as many layers as its self-attention. A copy has a second head.
@@ -23,9 +26,9 @@ export function transferable(translation, text) {
   );
 }
 
-/** Interventions that a new translation keeps: `{}` if it keeps all. */
+/** State change for a new translation: its remaining interventions, or `{}` if all of them remain. */
 export function remainingInterventions(translation) {
   const before = state.translation;
   if (!state.interventions || !before || sentenceKey(before) === sentenceKey(translation)) return {};
-  return { interventions: transferable(translation, state.interventions) };
+  return { interventions: keepTransferable(translation, state.interventions) };
 }

@@ -2,8 +2,8 @@
 
 import { axisSide } from './translation.js';
 
-/** Groups the tokens of one axis into items of one or more tokens. */
-function axis(tokens, text, { words, special }) {
+/** Groups the tokens of an axis into items, one per word if `words` is set. `special`: whether to include special tokens. */
+function groupTokens(tokens, text, { words, special }) {
   const items = [];
   for (const [index, token] of tokens.entries()) {
     const last = items.at(-1);
@@ -31,17 +31,17 @@ export function axes(translation, kind, options) {
 
 function makeAxes(translation, kind, options) {
   const getText = (name) => (axisSide(kind, name) === 'source' ? translation.source_text : translation.text);
-  const items = (name) => axis(translation[name](kind), getText(name), options);
-  const all = axis(translation.rows(kind), getText('rows'), { ...options, special: true });
-  const rows = items('rows').map((item) => ({ ...item, read: readBefore(translation, kind, item.places[0], all) }));
+  const items = (name) => groupTokens(translation[name](kind), getText(name), options);
+  const allRows = groupTokens(translation.rows(kind), getText('rows'), { ...options, special: true });
+  const rows = items('rows').map((item) => ({ ...item, read: inputItem(translation, kind, item.places[0], allRows) }));
   return { rows, columns: items('columns') };
 }
 
 /**
- * The input item of a decoder row, from whose state the query is computed; null if the row reads its own token.
- * `items`: all rows; the previous one may have several tokens.
+ * The item that a decoder row reads: the previous row's, which may have several tokens. The query is computed from its
+ * state. Null if the row reads its own token. `index`: position of the row's token; `items`: all rows.
  */
-function readBefore(translation, kind, index, items) {
+function inputItem(translation, kind, index, items) {
   const before = translation.previousToken(kind, index);
   if (before === translation.rows(kind)[index]) return null;
   return items.find(({ places }) => before.key.startsWith('t') && places.includes(index - 1)) ?? before;
@@ -50,11 +50,11 @@ function readBefore(translation, kind, index, items) {
 /**
  * @typedef {Omit<ReturnType<typeof view>, 'sums'> & { sums?: Float32Array | null, gaps?: boolean, effects?: Float32Array | null,
  *   rivals?: string[] | null, subject?: { word: string, rival: string } | null }} View
- *   `effects`: effect of each cell in nats, in the view Effect; `rivals`: of each row, if the effects are on leads;
- *   `subject`: the word that effects of the encoder are on, and its rival, which is empty if they are not on its lead;
+ *   `effects`: effect of each cell in nats, in the view Effect; `rivals`: each row's rival, if effects are on leads over it;
+ *   `subject`: the target word on which effects of the encoder are measured, and its rival, "" if they are not on a lead;
  *   `gaps`: whether cells are empty because one of two sentences lacks a word
  * @typedef {import('./translation.js').Token} Token
- * @typedef {Token & { places: number[], read?: Token | null }} Item one or more tokens
+ * @typedef {Token & { places: number[], read?: Token | null }} Item one or more tokens; `places`: their positions
  */
 
 /** The displayed map of a head. `hidden` is the mean weight per row on hidden tokens. */
@@ -102,13 +102,13 @@ export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
  * decimals, because quantisation cells end where rounding changes (core/weight-decoding.js). Sums and means may not.
  */
 export function errorBound(view, weight, rows, columns) {
-  const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
-  const [own, others] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
-  const single = tokens(own) === 1 && tokens(others) === 1;
+  const countTokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
+  const [queries, keys] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
+  const single = countTokens(queries) === 1 && countTokens(keys) === 1;
   const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
-  const error = WEIGHT_ERROR * tokens(others);
+  const error = WEIGHT_ERROR * countTokens(keys);
   if (!view.sums) return single && !averaged ? 0 : error;
-  const sumError = WEIGHT_ERROR * tokens(view.columns); // the divisor of a rescaled row has an error, too
+  const sumError = WEIGHT_ERROR * countTokens(view.columns); // the divisor of a rescaled row has an error, too
   return (error + weight * sumError) / Math.max(sumError, Math.min(...rows.map((row) => view.sums[row])) - sumError);
 }
 
@@ -127,7 +127,7 @@ export function nearestHead(translation, kind, { layer, head }) {
   return { layer: clampIndex(layer, translation.layers(kind)), head: clampIndex(head, translation.heads(kind)) };
 }
 
-/** Sums over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */
+/** Sums weights over keys and averages over queries, so that rows still sum to one. NaN if all cells are masked. */
 export function reduceCells(map, rows, columns) {
   let sum = 0;
   let isIncluded = false;

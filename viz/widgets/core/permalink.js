@@ -93,17 +93,18 @@ export function parsePermalink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
   const selection = { request: {} };
-  const take = (target, name, value) => {
+  const assign = (target, name, value) => {
     if (value !== undefined) target[name] = value;
   };
   for (const row of FIELDS.request) {
-    if (row.in_link && row.name in values) take(selection.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
-    if (row.ids) take(selection.request, row.name, parseIds(values[`${row.name}_ids`]));
+    if (row.in_link && row.name in values) assign(selection.request, row.name, REQUEST_PARSERS[row.kind](values[row.name], row));
+    if (row.ids) assign(selection.request, row.name, parseIds(values[`${row.name}_ids`]));
   }
-  for (const row of FIELDS.selection) if (row.name in values) take(selection, row.key, PARSERS[row.kind](values[row.name], row));
+  for (const row of FIELDS.selection) if (row.name in values) assign(selection, row.key, PARSERS[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) selection.tab = values.tab;
-  if (selection.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) selection[row.key] = values[row.name] ?? row.default; // validated by the tab
-  take(selection, 'interventions', parseInterventions(values.interventions));
+  // The classifier's tab validates its fields.
+  if (selection.tab === CLASSIFIER_TAB) for (const row of FIELDS.judged) selection[row.key] = values[row.name] ?? row.default;
+  assign(selection, 'interventions', parseInterventions(values.interventions));
   if (isSupported(values.language)) selection.language = values.language;
   return selection;
 }

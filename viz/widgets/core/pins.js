@@ -2,7 +2,7 @@
 
 import { axes } from './map-view.js';
 
-/** Index in `after` of the item `before[place]`: in the common prefix or suffix, else by its unique name. */
+/** Index in `after` of the item `before[index]`: in the common prefix or suffix, else by its name if that is unique. Null: none. */
 export function remapIndex(index, before, after) {
   if (index === null || index >= before.length) return null;
   const shortest = Math.min(before.length, after.length);
@@ -20,18 +20,18 @@ export function remapIndex(index, before, after) {
 /** The pinned row and column for another translation; null if a word is missing. */
 export function remapPins(before, after, selection) {
   const getAxes = (translation) => axes(translation, selection.kind, selection);
-  const [old, now] = [getAxes(before), getAxes(after)];
+  const [oldAxes, newAxes] = [getAxes(before), getAxes(after)];
   const labels = (items) => items.map(({ label }) => label);
   return {
-    row: remapIndex(selection.row, labels(old.rows), labels(now.rows)),
-    column: remapIndex(selection.column, labels(old.columns), labels(now.columns)),
+    row: remapIndex(selection.row, labels(oldAxes.rows), labels(newAxes.rows)),
+    column: remapIndex(selection.column, labels(oldAxes.columns), labels(newAxes.columns)),
   };
 }
 
 /** The chosen word and its rival for another translation; null if the word is missing. */
 export function remapWord(before, after, { word, rival }) {
   const labels = ({ target }) => target.map(({ label }) => label);
-  const place = (index) => remapIndex(index, labels(before), labels(after));
-  const rivalPlace = place(rival?.place ?? null);
-  return { word: place(word), rival: rivalPlace === null ? null : { ...rival, place: rivalPlace } };
+  const remap = (index) => remapIndex(index, labels(before), labels(after));
+  const rivalPlace = remap(rival?.place ?? null);
+  return { word: remap(word), rival: rivalPlace === null ? null : { ...rival, place: rivalPlace } };
 }

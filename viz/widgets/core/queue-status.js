@@ -3,7 +3,7 @@
 import { queueStatus } from './boot.js';
 import { t } from './i18n.js';
 
-const SECOND = 1000;
+const SECOND_MS = 1000;
 
 const positions = new Map(); // waiter → number of requests ahead of it
 const retryTimes = new Map(); // waiter of a busy server → time of its retry
@@ -58,7 +58,7 @@ function draw() {
           : '';
   const isCountdown = retryTimes.size && !unreachableWaiters.size;
   clearTimeout(countdownTimer);
-  if (isCountdown) countdownTimer = setTimeout(draw, SECOND);
+  if (isCountdown) countdownTimer = setTimeout(draw, SECOND_MS);
   if (!text && !statusElement) return;
   statusElement ??= createStatusElement();
   statusElement.style.setProperty('--done', loading ? `${(100 * loading[1].done) / loading[1].total}%` : '0%');
@@ -76,7 +76,7 @@ const positionText = (count) => (count ? t(count === 1 ? 'line_one' : 'line_befo
 /** Text with the seconds until the first retry. */
 function retryText() {
   const remaining = Math.min(...retryTimes.values()) - performance.now();
-  return t('line_again', { seconds: Math.max(1, Math.ceil(remaining / SECOND)) });
+  return t('line_again', { seconds: Math.max(1, Math.ceil(remaining / SECOND_MS)) });
 }
 
 function createStatusElement() {

@@ -9,7 +9,7 @@ export const MAP_KINDS = ['encoder', 'decoder', 'cross', 'self'];
  * @typedef {object} RecordedKind
  * @property {number[]} shape [layers, heads, rows, columns]
  * @property {number[]} layers layer numbers in the model, from 0
- * @property {string | null} allowed `1` per unmasked cell, else `0`, in row-major order; null: no mask
+ * @property {string | null} allowed `1` for an unmasked cell, `0` for a masked one, in row-major order; null: no mask
  */
 
 export class Recording extends Translation {
@@ -25,7 +25,7 @@ export class Recording extends Translation {
     this.kinds = MAP_KINDS.filter((kind) => kinds[kind]);
     this.recorded = kinds;
     this.remarks = remarks;
-    this.picture = picture; // of a vision model: {image, rows, columns, places}, `places` the patch of each source token or null
+    this.picture = picture; // image of a vision model: {image, rows, columns, places}; `places`: patch index of each source token, or null
     this.labelsInputs = !before; // whether a decoder row is labelled by its input token, not by the predicted one
     this.before = withPositions(before ?? [], text).map((token, position) => ({ ...token, key: position ? `t${position - 1}` : 'b' }));
     this.requestMaps = requestMaps;

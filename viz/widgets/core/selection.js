@@ -12,15 +12,15 @@ const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['ju
 /**
  * The initial row: for the default head the server's choice, for other heads the clearest row, preferably one whose
  * strongest word is far off the diagonal or that shows a change of word order. Null if the map is empty.
- * `look`: kind, layer and head; `options`: display options.
+ * `selection`: kind, layer and head; `options`: display options.
  */
-export function informativeRow(translation, look, options) {
-  const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, options);
+export function informativeRow(translation, selection, options) {
+  const { rows, columns, weights } = view(translation, selection.kind, selection.layer, selection.head, options);
   if (!rows.length || !columns.length) return null;
-  const openingPosition = openingRow(translation, look);
+  const openingPosition = openingRow(translation, selection);
   const initial = openingPosition === null ? null : rowOfPosition(rows, openingPosition);
   if (initial !== null) return initial;
-  const shift = isShiftedHead(translation, look) ? 1 : 0; // offset from a row to the row of the word that it aligns
+  const shift = isShiftedHead(translation, selection) ? 1 : 0; // offset from a row to the row of the word that it aligns
   const candidates = rows.map((item, row) => {
     const rowOfWeights = weights.subarray(row * columns.length, (row + 1) * columns.length);
     const [word, column] = [rows[row - shift], argMax(rowOfWeights)];
@@ -56,12 +56,12 @@ export function selectionInKind(translation, state, kind) {
   if (position === null) return { ...selection, ...memory, row: null };
   const changesSentence = (from === 'encoder') !== (kind === 'encoder');
   if (changesSentence && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
-  const partner = !changesSentence
+  const alignedPosition = !changesSentence
     ? position
     : kind === 'encoder'
       ? alignedSource(translation)[position]
       : alignedTarget(translation, position);
-  return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, partner) };
+  return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, alignedPosition) };
 }
 
 function firstHead(translation, kind) {
@@ -89,7 +89,7 @@ function alignedSource(translation) {
   });
 }
 
-/** The target position that aligns with a source position, or the one that aligns nearest to it. */
+/** The target position whose aligned source position is nearest to `index`. */
 function alignedTarget(translation, index) {
   const sources = alignedSource(translation);
   const gaps = sources.map((source) => Math.abs(source - index));

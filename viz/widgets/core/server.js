@@ -1,6 +1,6 @@
-// What computes the page's answers: the server, or on a static page the engine in a worker. `server.NAME(values)` resolves to a
-// JSON value; `server.stream(NAME, …)` passes each message to a handler until the response ends; a call that is not offered is
-// undefined. Widgets receive `server` as an argument, and do not know which it is.
+// Calls to the server or, on a static page, to the engine in a worker. `server.NAME(values)` resolves to a JSON value;
+// `server.stream(NAME, …)` passes each message to a handler until the response ends; a call that is not offered is
+// undefined. Widgets receive `server` as an argument and work with either.
 
 import { EngineTransport } from './engine-transport.js';
 import { CallError, HttpTransport, readMessages } from './http-transport.js';
@@ -25,10 +25,10 @@ const transport = globalThis.headlightSite ? new EngineTransport(globalThis.head
 /** Whether the page has a server. A saved page contains its data instead, and a static one an engine. */
 export const hasServer = () => !globalThis.headlightData && !globalThis.headlightSite;
 
-/** Whether answers can be computed; a saved page only shows one. */
+/** Whether the page can compute answers. A saved page shows one stored answer. */
 export const computesAnswers = () => hasServer() || Boolean(globalThis.headlightSite);
 
-/** Whether answers can be expected now. */
+/** Whether the server responds. The engine is always reachable. */
 export const isReachable = () => transport.isReachable();
 
 const stream = (name, values, handle, signal) => transport.stream(name, values, handle, signal);

@@ -8,19 +8,19 @@ import { NO_SELECTION, createStore, sameHead } from './store.js';
 export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
 /**
- * @typedef {import('./translation.js').LayerPlace} LayerPlace
- * @typedef {import('./translation.js').HeadPlace} HeadPlace
- * @typedef {{ layer: LayerPlace, head: HeadPlace }} Head
+ * @typedef {import('./translation.js').LayerChoice} LayerChoice
+ * @typedef {import('./translation.js').HeadChoice} HeadChoice
+ * @typedef {{ layer: LayerChoice, head: HeadChoice }} Head
  *
  * @typedef {object} Selection
  * @property {import('./translation.js').Kind} kind
- * @property {LayerPlace} layer
- * @property {HeadPlace} head
+ * @property {LayerChoice} layer
+ * @property {HeadChoice} head
  * @property {number | null} row pinned
  * @property {number | null} column
  * @property {Head | null} pinned
- * @property {number | null} word the chosen token of the translation, where no row is one
- * @property {{ place: number, id: number | null } | null} rival of the token at a position; the ID is null for none
+ * @property {number | null} word position of the chosen target token in the encoder, whose rows are source tokens
+ * @property {{ place: number, id: number | null } | null} rival of the target token at `place`; `id` null: no rival
  * @property {'matrix' | 'effect' | 'lines' | 'numbers'} view
  * @property {boolean} words whether tokens are merged into words
  * @property {boolean} special whether special tokens are shown

@@ -1,12 +1,18 @@
-// Files with the answers of a static page that need no sentence. `viz/static_site/lesson_content.py` makes the same keys.
+// Stored answers of a static page, for calls that need no sentence. `viz/static_site/lesson_content.py` writes the same keys.
 
-/** Which answer of a file belongs to a call; other files have one answer. @type {Record<string, (values: any) => string>} */
+/**
+ * Functions from the values of a call to the key of its answer. Files of other calls contain one answer.
+ * @type {Record<string, (values: any) => string>}
+ */
 const KEYS = {
   run_build_line: ({ part, text, sides }) => [part, ...(sides ? [sides.q, sides.k, sides.v] : [text])].join(' '),
   run_experiment: ({ set }) => JSON.stringify(Object.values(set)),
 };
 
-/** The URL of the file for a call. @param {Record<string, string>} files by model or by step; "": for all */
+/**
+ * The URL of the file for a call.
+ * @param {Record<string, string>} files URLs by model or lesson step; "": for calls that depend on neither
+ */
 export function storedFile(files, { lesson, step, model, request }) {
   return files[`${lesson}.${step}`] ?? files[model ?? request?.model ?? ''] ?? files[''];
 }

@@ -26,13 +26,13 @@ export const axisSide = (kind, axis) =>
  *   & { key?: string, unknown?: boolean }} Token `key` is unique in the view: `s3` (source), `t0` (target), `b` (start token)
  *
  * @typedef {'encoder' | 'decoder' | 'cross' | 'self'} Kind of attention; models with a single stack only have "self"
- * @typedef {number | 'mean'} LayerPlace
- * @typedef {number | 'mean' | 'max'} HeadPlace
+ * @typedef {number | 'mean'} LayerChoice
+ * @typedef {number | 'mean' | 'max'} HeadChoice
  * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
  * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap in row-major order; NaN if masked
  */
 
-/** @type {Request} of recordings, which belong to no request */
+/** @type {Request} placeholder of recordings, which were not requested */
 const NO_REQUEST = { text: '', model: '', options: {}, target: null, prefix: null, source_language: '', target_language: '' };
 
 export class Translation {
@@ -59,7 +59,7 @@ export class Translation {
   way_back;
   /** @type {Answer['cached']} */
   cached;
-  /** @type {boolean} its back-translation was requested and has not arrived */
+  /** @type {boolean} whether its back-translation is pending */
   isReadingBack = false;
   /** @type {string[]} how the model read the sentence if not as typed */
   adaptations = [];
@@ -147,8 +147,8 @@ export class Translation {
   /**
    * The map of one head, or the mean or maximum over heads and layers. Cached.
    * @param {Kind} kind
-   * @param {LayerPlace} layer
-   * @param {HeadPlace} head
+   * @param {LayerChoice} layer
+   * @param {HeadChoice} head
    * @returns {AttentionMap}
    */
   map(kind, layer, head) {
@@ -172,8 +172,8 @@ export class Translation {
    * The map of one head as integers, or the sum or maximum over heads and layers. Sums and maxima are cached;
    * those over all layers reuse those of each layer.
    * @param {Kind} kind
-   * @param {LayerPlace} layer
-   * @param {HeadPlace} head
+   * @param {LayerChoice} layer
+   * @param {HeadChoice} head
    * @returns {Uint16Array | Uint32Array}
    */
   gather(kind, layer, head) {
@@ -242,7 +242,7 @@ function maxOfMaps(parts, size) {
   return maxima;
 }
 
-/** The other tokens of a step with their IDs and probabilities, [label, id, probability], the likeliest first. */
+/** The other tokens of a step with their IDs and probabilities, [label, id, probability], most probable first. */
 export const otherTokens = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id);
 
 /** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */

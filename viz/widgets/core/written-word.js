@@ -1,9 +1,12 @@
-// The token of the translation that questions are about, and its rival.
+// The target token that the views explain, and its rival.
 
 import { axes } from './map-view.js';
 
-/** Position of the word of the pinned row; in the encoder, whose rows are source words, of the chosen word. Null: none. */
-export function wordPlace(translation, selection) {
+/**
+ * Position of the target token to explain: the first token of the pinned row or, in the encoder, whose rows are source
+ * words, the chosen token. Null: none.
+ */
+export function wordPosition(translation, selection) {
   const { kind, row, word } = selection;
   const pinned = kind === 'encoder' || row === null ? null : axes(translation, kind, selection).rows[row];
   return pinned?.places[0] ?? word;

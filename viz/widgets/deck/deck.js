@@ -1,4 +1,4 @@
-// The deck of saved views, with all its changes. The panel and the presentation draw it.
+// The deck of saved views and the methods that change it. The panel and the presentation draw it.
 
 import { formatPermalink } from '../core/permalink.js';
 import { set } from '../core/state.js';
@@ -26,7 +26,7 @@ export function mount() {
 class Deck {
   constructor() {
     this.views = read();
-    this.isGuest = false; // whether these views came from a link or a file; localStorage has the visitor's own
+    this.isGuest = false; // whether these views came from a link or a file; localStorage then has the visitor's own views
     this.removed = null; // the last removed view and its index, for undo
     this.presentation = new Presentation(this);
     this.panel = new Panel(this);
@@ -59,23 +59,23 @@ class Deck {
     this.onChange();
   }
 
-  move(index, by) {
-    this.setViews(moveItem(this.views, index, by));
+  move(index, step) {
+    this.setViews(moveItem(this.views, index, step));
   }
 
   remove(position) {
-    this.removed = { view: this.views[position], place: position };
+    this.removed = { view: this.views[position], index: position };
     this.setViews(this.views.filter((_, index) => index !== position));
   }
 
   undo() {
     const { removed, views } = this;
     this.removed = null;
-    if (!removed || views.length >= LIMITS.views) return; // no slot is free, because views were saved since
-    this.setViews([...views.slice(0, removed.place), removed.view, ...views.slice(removed.place)]);
+    if (!removed || views.length >= LIMITS.views) return; // views saved in the meantime took the last free slot
+    this.setViews([...views.slice(0, removed.index), removed.view, ...views.slice(removed.index)]);
   }
 
-  /** Store a changed title or note without rendering the list, because the visitor is typing. */
+  /** Stores a changed title or note. The list is not redrawn, because the visitor is typing. */
   write(position, changes) {
     this.views = this.views.map((view, index) => (index === position ? { ...view, ...changes } : view));
     this.persist();
@@ -93,8 +93,10 @@ class Deck {
 
   // ---------------------------------------------------------------- received views
 
-  /** Show views from a link or file. They are saved when the visitor adds them, or at once if the visitor's list is empty;
-   * those of a lesson plan only then. */
+  /**
+   * Shows views from a link or file. They are saved when the visitor adds them. If the visitor's own list is empty, they are
+   * saved at once, except those of a lesson plan (`isPlan`).
+   */
   receiveViews(views, isPlan = false) {
     this.removed = null;
     this.isGuest = isPlan || read().length > 0;
@@ -130,7 +132,7 @@ class Deck {
     this.panel.open();
   }
 
-  show(index) {
+  present(index) {
     this.panel.close();
     this.toast.hide();
     this.presentation.start(index);

@@ -16,20 +16,20 @@ export class Panel {
     this.isSaved = true; // whether localStorage has the views
     this.opener = null;
     this.title = make('h2', { id: 'deck-title' });
-    this.shut = this.iconButton('remove', () => this.close());
+    this.closeButton = this.iconButton('remove', () => this.close());
     this.description = make('p', { class: 'quiet' });
     this.guest = make('div', { class: 'deck-guest', role: 'status' });
-    this.save = make('button', { type: 'button', class: 'link', onclick: () => this.deck.save() });
-    this.show = make('button', { type: 'button', class: 'go', onclick: () => this.deck.show(0) });
+    this.saveButton = make('button', { type: 'button', class: 'link', onclick: () => this.deck.save() });
+    this.presentButton = make('button', { type: 'button', class: 'go', onclick: () => this.deck.present(0) });
     this.list = make('ol', { class: 'deck-list' });
-    this.list.addEventListener('keydown', (event) => this.key(event));
-    this.ways = make('div', { class: 'deck-ways' });
-    this.file = make('input', { type: 'file', accept: '.json,application/json', hidden: true });
-    this.file.addEventListener('change', () => this.read());
+    this.list.addEventListener('keydown', (event) => this.onKeydown(event));
+    this.actions = make('div', { class: 'deck-ways' });
+    this.fileInput = make('input', { type: 'file', accept: '.json,application/json', hidden: true });
+    this.fileInput.addEventListener('change', () => this.read());
     this.status = make('p', { class: 'quiet deck-status', role: 'status' });
-    const head = make('div', { class: 'deck-head' }, this.title, this.shut);
-    const first = make('div', { class: 'deck-ways' }, this.show, this.save);
-    const parts = [head, this.description, this.guest, first, this.list, this.status, this.ways, this.file];
+    const head = make('div', { class: 'deck-head' }, this.title, this.closeButton);
+    const mainActions = make('div', { class: 'deck-ways' }, this.presentButton, this.saveButton);
+    const parts = [head, this.description, this.guest, mainActions, this.list, this.status, this.actions, this.fileInput];
     this.element = make('dialog', { class: 'headlight deck-panel', 'aria-labelledby': 'deck-title' }, ...parts);
     this.element.addEventListener('click', (event) => event.target === this.element && this.close()); // on the backdrop
     document.querySelector('.gradio-container').append(this.element);
@@ -51,25 +51,25 @@ export class Panel {
   draw() {
     const { views, isGuest } = this.deck;
     this.title.textContent = t('saved_views');
-    this.name(this.shut, 'deck_close');
+    this.setLabel(this.closeButton, 'deck_close');
     this.description.textContent = t(
       views.length ? (isGuest ? 'deck_says_guest' : this.isSaved ? 'deck_says' : 'deck_not_kept') : 'deck_none',
     );
-    this.show.textContent = t('deck_show');
-    this.show.hidden = !views.length;
-    this.save.textContent = t('deck_save');
-    this.save.hidden = isGuest;
+    this.presentButton.textContent = t('deck_show');
+    this.presentButton.hidden = !views.length;
+    this.saveButton.textContent = t('deck_save');
+    this.saveButton.hidden = isGuest;
     this.drawReceived();
     replace(this.list, ...views.map((view, index) => this.row(view, index)));
     const makeLink = (word, onClick) => make('button', { type: 'button', class: 'link', onclick: onClick }, t(word));
     replace(
-      this.ways,
+      this.actions,
       ...(views.length ? [makeLink('deck_link', () => this.copy()), makeLink('deck_file', () => this.download())] : []),
-      makeLink('deck_open', () => this.file.click()),
+      makeLink('deck_open', () => this.fileInput.click()),
     );
   }
 
-  /** Received views: add them, replace own views, or discard. */
+  /** Draws the choices for received views: add them, replace the visitor's own views, or discard them. */
   drawReceived() {
     const { deck } = this;
     this.guest.hidden = !deck.isGuest;
@@ -103,13 +103,13 @@ export class Panel {
       const button = this.iconButton(sign, onClick);
       button.dataset.act = sign;
       button.disabled = disabled;
-      this.name(button, `deck_view_${sign}`, number);
+      this.setLabel(button, `deck_view_${sign}`, number);
       return button;
     };
     const actions = make(
       'div',
       { class: 'deck-acts' },
-      actionButton('show', () => this.deck.show(index)),
+      actionButton('show', () => this.deck.present(index)),
       actionButton('up', () => this.move(index, -1, 'up'), index === 0),
       actionButton('down', () => this.move(index, 1, 'down'), index === last),
       actionButton('remove', () => this.remove(index)),
@@ -129,32 +129,32 @@ export class Panel {
     return make('button', { type: 'button', class: 'round', onclick: onClick }, icon(18, [path], { width: 1.6 }));
   }
 
-  name(button, word, number = 0) {
+  setLabel(button, word, number = 0) {
     for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word, { number }));
   }
 
   // ---------------------------------------------------------------- actions
 
-  /** Move a view; the focus moves with the pressed button. */
-  move(index, by, part) {
-    const to = Math.max(0, Math.min(this.deck.views.length - 1, index + by));
-    if (to === index) return;
-    this.deck.move(index, by);
-    const row = this.list.children[to];
+  /** Moves a view. The focus moves with it, to the control that `part` names. */
+  move(index, step, part) {
+    const target = Math.max(0, Math.min(this.deck.views.length - 1, index + step));
+    if (target === index) return;
+    this.deck.move(index, step);
+    const row = this.list.children[target];
     const control = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
     if (control.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
     else control.focus();
-    this.status.textContent = t('deck_moved', { number: to + 1, count: this.deck.views.length });
+    this.status.textContent = t('deck_moved', { number: target + 1, count: this.deck.views.length });
   }
 
   /** Alt+arrow moves the focused view, also while its title or note is edited. */
-  key(event) {
-    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  onKeydown(event) {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     const row = event.target.closest('li');
-    if (!by || !event.altKey || !row) return;
+    if (!step || !event.altKey || !row) return;
     event.preventDefault();
     const { act } = event.target.dataset;
-    this.move(Number(row.dataset.place), by, act ?? event.target.localName);
+    this.move(Number(row.dataset.place), step, act ?? event.target.localName);
   }
 
   remove(index) {
@@ -165,9 +165,9 @@ export class Panel {
       this.status.textContent = '';
       /** @type {any} */ (this.list.children[index])?.querySelector('[data-act=remove]').focus();
     };
-    const back = make('button', { type: 'button', class: 'link', onclick: undo }, t('deck_undo'));
-    replace(this.status, t('deck_removed', { title }), ' ', back);
-    back.focus();
+    const undoButton = make('button', { type: 'button', class: 'link', onclick: undo }, t('deck_undo'));
+    replace(this.status, t('deck_removed', { title }), ' ', undoButton);
+    undoButton.focus();
   }
 
   // ---------------------------------------------------------------- import and export
@@ -183,8 +183,8 @@ export class Panel {
   }
 
   async read() {
-    const [file] = this.file.files;
-    this.file.value = '';
+    const [file] = this.fileInput.files;
+    this.fileInput.value = '';
     const views = file && file.size <= MAX_FILE_BYTES ? fromFile(await file.text()) : null;
     if (views) this.deck.receiveViews(views);
     else this.status.textContent = t('deck_bad_file', { name: file?.name ?? '' });

@@ -15,8 +15,8 @@ export class Presentation {
     this.index = -1;
     /** @type {HTMLElement | null} */
     this.opener = null;
-    const [back, next] = stepButtons((by) => this.go(this.index + by));
-    this.back = back;
+    const [previous, next] = stepButtons((step) => this.go(this.index + step));
+    this.previous = previous;
     this.next = next;
     this.count = make('span', { class: 'numeric' });
     this.title = make('h2', {});
@@ -24,16 +24,16 @@ export class Presentation {
     this.exitButton = make('button', { type: 'button', class: 'link', onclick: () => this.exit() });
     const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
     this.updateNoteScrolling = updateScrollable(words, 'Height');
-    const navigation = make('div', { class: 'beamer-ways' }, this.back, this.next, this.count);
+    const navigation = make('div', { class: 'beamer-ways' }, this.previous, this.next, this.count);
     this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, navigation, words, this.exitButton);
     document.querySelector('.gradio-container').append(this.element);
-    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    window.addEventListener('keydown', (event) => this.onKeydown(event), { capture: true });
     new ResizeObserver(() => this.fitAboveBar()).observe(this.element);
-    addEventListener('resize', () => this.open && this.applyZoom());
-    on(['language'], () => this.open && this.draw());
+    addEventListener('resize', () => this.isOpen && this.applyZoom());
+    on(['language'], () => this.isOpen && this.draw());
   }
 
-  get open() {
+  get isOpen() {
     return this.index >= 0;
   }
 
@@ -47,7 +47,7 @@ export class Presentation {
     this.next.focus({ preventScroll: true });
   }
 
-  /** Enlarge the page, but keep the width that its layout needs. */
+  /** Enlarges the page as far as the width that its layout needs still fits. */
   applyZoom() {
     document.documentElement.style.zoom = String(Math.max(1, Math.min(MAX_ZOOM, innerWidth / DESIGN_WIDTH)));
   }
@@ -74,7 +74,7 @@ export class Presentation {
     this.element.setAttribute('aria-label', t('saved_views'));
     this.exitButton.textContent = t('deck_leave');
     for (const [button, word, end] of [
-      [this.back, 'deck_back', 0],
+      [this.previous, 'deck_back', 0],
       [this.next, 'deck_next', views.length - 1],
     ]) {
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
@@ -84,11 +84,11 @@ export class Presentation {
 
   /** Set the height of the bar for CSS, so that the view ends above it. */
   fitAboveBar() {
-    document.documentElement.style.setProperty('--beamer-bar', `${this.open ? this.element.offsetHeight : 0}px`);
+    document.documentElement.style.setProperty('--beamer-bar', `${this.isOpen ? this.element.offsetHeight : 0}px`);
   }
 
   exit() {
-    if (!this.open) return;
+    if (!this.isOpen) return;
     this.index = -1;
     this.element.hidden = true;
     document.documentElement.classList.remove('beamer');
@@ -106,8 +106,8 @@ export class Presentation {
     return isTyping ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
   }
 
-  key(event) {
-    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.isForTextField(event)) return;
+  onKeydown(event) {
+    if (!this.isOpen || event.ctrlKey || event.metaKey || event.altKey || this.isForTextField(event)) return;
     const action = {
       ArrowRight: () => this.go(this.index + 1),
       ArrowLeft: () => this.go(this.index - 1),

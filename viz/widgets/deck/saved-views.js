@@ -1,13 +1,13 @@
-// Data of saved views: title, note and URL hash. They are stored in localStorage, and shared as a file or a link.
+// The data of saved views: title, note and URL hash. They are stored in localStorage and shared as a file or a link.
 
-const KEY = 'headlight-deck';
+const STORAGE_KEY = 'headlight-deck';
 const FORMAT = 'headlight-deck';
 export const LIMITS = { views: 40, title: 120, note: 600, hash: 9000 };
 const MAX_BYTES = 400_000; // maximum size of all views as text; larger links are rejected
 
 /** @typedef {{ title: string, note: string, hash: string }} View */
 
-const truncate = (text, longest) => (typeof text === 'string' ? text.slice(0, longest) : '');
+const truncate = (text, maxLength) => (typeof text === 'string' ? text.slice(0, maxLength) : '');
 
 /** Validate views. @returns {View[] | null} */
 export function validate(values) {
@@ -22,29 +22,29 @@ export function validate(values) {
 /** Read the stored views. */
 export function read() {
   try {
-    return validate(JSON.parse(localStorage.getItem(KEY) ?? 'null')) ?? [];
+    return validate(JSON.parse(localStorage.getItem(STORAGE_KEY) ?? 'null')) ?? [];
   } catch {
     return []; // localStorage is unavailable or its content invalid
   }
 }
 
-/** Returns false if localStorage is unavailable. */
+/** Stores the views. Returns false if localStorage is unavailable. */
 export function write(views) {
   try {
-    if (views.length) localStorage.setItem(KEY, JSON.stringify(views));
-    else localStorage.removeItem(KEY);
+    if (views.length) localStorage.setItem(STORAGE_KEY, JSON.stringify(views));
+    else localStorage.removeItem(STORAGE_KEY);
     return true;
   } catch {
     return false;
   }
 }
 
-/** The views with one of them moved; unchanged if the move passes an end. */
-export function moveItem(views, position, by) {
-  const to = position + by;
-  if (to < 0 || to >= views.length) return views;
+/** The views with one of them moved by `step`; unchanged if it would leave the list. */
+export function moveItem(views, position, step) {
+  const target = position + step;
+  if (target < 0 || target >= views.length) return views;
   const others = views.filter((_, index) => index !== position);
-  return [...others.slice(0, to), views[position], ...others.slice(to)];
+  return [...others.slice(0, target), views[position], ...others.slice(target)];
 }
 
 // ---------------------------------------------------------------- as a file
@@ -96,7 +96,7 @@ async function limitStream(stream) {
     size += value.length;
     if (size > MAX_BYTES) {
       await reader.cancel();
-      throw new Error('too long');
+      throw new Error('the views of the link are too long');
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -4,7 +4,7 @@ import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
 const MIN_DIFFERENCE = 0.00005; // smaller differences are invisible, since scores are shown with four decimals
-const [MAX_WORDS, MAX_LETTERS] = [6, 12]; // of a part that differs
+const [MAX_WORDS, MAX_LETTERS] = [6, 12]; // maximum length of a part that differs
 
 /**
  * The comparison with the runner-up and the one with greedy search; null without a finished translation.
@@ -18,7 +18,7 @@ export function choiceReason(tree, finished, backs, weight) {
   return best === undefined ? null : { choice: againstOthers(tree, finished, backs, weight), greedy: againstGreedy(tree, best) };
 }
 
-/** The parts in which two texts differ, by words if they have spaces. A part is never empty: it takes its neighbour. */
+/** The parts in which two texts differ, by words if they have spaces. If a part would be empty, both include a neighbouring word. */
 export function differingParts(text, otherText) {
   const isSpaced = text.includes(' ');
   const [firstParts, secondParts] = [text, otherText].map((item) => (isSpaced ? item.split(' ') : [...item]));

@@ -37,7 +37,7 @@ class DecodingTab {
     const choose = (node) => this.choose(node);
     const open = (node) => this.open(node);
     this.tree = new TreeView({ choose, open, onHover: (node) => this.hoverNode(node) });
-    this.stepper = new Stepper({ go: (step) => this.showStep(step), isVisible: () => state.tab === 'decoding' });
+    this.stepper = new Stepper({ showSteps: (step) => this.showStep(step), isVisible: () => state.tab === 'decoding' });
     this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
     this.selectedNode = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
@@ -67,7 +67,7 @@ class DecodingTab {
 
   // ---------------------------------------------------------------- requests
 
-  /** The request whose search is shown. For a translation opened from a tree, that is the request of the tree. */
+  /** The request whose search is shown: the tree's request if the translation was opened from a tree, else the translation's. */
   originalRequest() {
     const request = state.translation.requestValues();
     const origin = this.treeRequest;
@@ -76,26 +76,26 @@ class DecodingTab {
 
   update() {
     if (state.tab !== 'decoding' || !state.translation) return;
-    const look = { theme: state.theme, language: state.language };
+    const appearance = { theme: state.theme, language: state.language };
     const [origin, request] = [this.originalRequest(), state.translation.requestValues()];
     if (!this.searchResult) {
       this.search.title.textContent = t('decoding_search');
       this.search.caption.textContent = t('decoding_loading');
     }
     const loadBoth = (signal) => {
-      const call = (server, values) => callWithRetry(server, { request: values, ...look }, null, null, signal);
+      const call = (server, values) => callWithRetry(server, { request: values, ...appearance }, null, null, signal);
       const chart = this.server.draw_chances && Promise.all([call(this.server.draw_chances, request), loadPlotly()]);
       return Promise.all([call(this.server.draw_search, origin), chart]);
     };
     this.latest
-      .load(JSON.stringify([origin, request, look]), loadBoth, ([tree, chart]) => this.draw(origin, tree, chart))
+      .load(JSON.stringify([origin, request, appearance]), loadBoth, ([tree, chart]) => this.draw(origin, tree, chart))
       .then(() => {
         if (!this.searchResult && this.error.textContent) this.search.caption.textContent = ''; // the request has failed
       });
   }
 
-  request(more) {
-    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.current, prefix: null, target: null, ...more } }));
+  request(changes) {
+    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.current, prefix: null, target: null, ...changes } }));
   }
 
   /** Opens the path to a node as a translation with all its attention maps. */

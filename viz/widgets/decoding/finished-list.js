@@ -14,9 +14,9 @@ export class FinishedList {
     this.choose = choose;
     this.open = open;
     this.list = make('ol', {});
-    this.guess = make('p', { class: 'sub-note' });
+    this.backTranslationNote = make('p', { class: 'sub-note' });
     this.note = make('p', { class: 'sub-note' });
-    this.section = section('finished', this.guess, this.list, this.note);
+    this.section = section('finished', this.backTranslationNote, this.list, this.note);
   }
 
   /**
@@ -27,8 +27,8 @@ export class FinishedList {
     this.section.title.textContent = t('decoding_finished');
     this.section.caption.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
     this.note.textContent = t('decoding_sum_note');
-    this.guess.hidden = backs.every((back) => back === null);
-    this.guess.textContent = this.guess.hidden ? '' : t('decoding_guess_says', { weight });
+    this.backTranslationNote.hidden = backs.every((back) => back === null);
+    this.backTranslationNote.textContent = this.backTranslationNote.hidden ? '' : t('decoding_guess_says', { weight });
     replace(this.list, ...finished.map((node, rank) => this.line(tree, node, rank, { back: backs[rank], weight }, canOpen)));
   }
 

@@ -10,12 +10,12 @@ const PLOTLY_CONFIG = { displayModeBar: false, responsive: false };
 const MAX_WIDTH = 1280; // maximum width of the chart in pixels, with the alternatives
 const MIN_BAR_WIDTH = 200; // minimum width of the bars in pixels
 const MARGIN_WITHOUT_ALTERNATIVES = 16; // right margin of bars without alternatives, in pixels
-const ALTERNATIVES_IN_TABLE = 3; // maximum number per token
+const MAX_ALTERNATIVES_IN_TABLE = 3; // per token
 
-const DIMMED_OPACITY = 0.45; // of other bars while a token is highlighted
+const DIMMED_OPACITY = 0.45; // opacity of all other bars while a token is highlighted
 
 export class Probabilities {
-  /** Callbacks: `choose(place)` for a clicked token, `onHover(place)` for the hovered token or null. */
+  /** Callbacks: `choose(index)` for a clicked token, `onHover(index)` for the hovered token or null. */
   constructor({ choose, onHover }) {
     this.choose = choose;
     this.onHover = onHover;
@@ -49,10 +49,10 @@ export class Probabilities {
     const isAlternative = ({ x, xref }) => xref === 'paper' && x === 1;
     const columns = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((a, b) => a - b);
     const columnWidth = columns.length > 1 ? columns[1] - columns[0] : 0;
-    const fitting = columns.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
-    this.section.caption.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
-    const annotations = layout.annotations.filter((annotation) => !isAlternative(annotation) || fitting.includes(annotation.xshift));
-    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + columnWidth : MARGIN_WITHOUT_ALTERNATIVES };
+    const visibleColumns = columns.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
+    this.section.caption.textContent = t(visibleColumns.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
+    const annotations = layout.annotations.filter((annotation) => !isAlternative(annotation) || visibleColumns.includes(annotation.xshift));
+    const margin = { ...layout.margin, r: visibleColumns.length ? visibleColumns.at(-1) + columnWidth : MARGIN_WITHOUT_ALTERNATIVES };
     this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, PLOTLY_CONFIG);
     this.addListeners();
     this.paint();
@@ -100,7 +100,7 @@ export class Probabilities {
 }
 
 function tokenRow(token) {
-  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, ALTERNATIVES_IN_TABLE);
+  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_ALTERNATIVES_IN_TABLE);
   const cells = others.map(([text, , probability]) =>
     make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${threeDecimals(probability)}`),
   );

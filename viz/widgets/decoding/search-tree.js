@@ -1,7 +1,10 @@
 // The beam search as a tree: paths, siblings, and the text of each node.
 
 export class SearchTree {
-  /** `nodes`: in the server's format. A node's text is the first `unchanged` characters of its parent's text, followed by `added`. */
+  /**
+   * `nodes`: in the server's format. A node's text is the first `unchanged` characters of its parent's text, followed by
+   * `added`.
+   */
   constructor(nodes) {
     this.nodes = nodes.map(([parent, step, id, label, unchanged, added, log_probability, score, outcome, reason]) => {
       return { parent, step, id, label, unchanged, added, log_probability, score, outcome, reason, children: [] };
@@ -15,12 +18,13 @@ export class SearchTree {
       this.steps[node.step] ??= [];
       this.steps[node.step].push(number);
     }
-    for (const places of this.steps) places.sort((left, right) => this.nodes[right].score - this.nodes[left].score);
+    for (const siblings of this.steps) siblings.sort((left, right) => this.nodes[right].score - this.nodes[left].score);
   }
 
-  path(position) {
+  /** Node indices from the root to a node. */
+  path(end) {
     const path = [];
-    for (let index = position; index >= 0; index = this.nodes[index].parent) path.unshift(index);
+    for (let index = end; index >= 0; index = this.nodes[index].parent) path.unshift(index);
     return path;
   }
 
@@ -32,6 +36,7 @@ export class SearchTree {
     return this.nodes[index];
   }
 
+  /** A node's fields. A kept node without kept continuations gets the reason `stranded`. */
   getFacts(index) {
     const node = this.nodes[index];
     const stranded =
@@ -54,7 +59,7 @@ export class SearchTree {
 
   /** The next better or worse candidate of the same step. */
   sibling(index, step) {
-    const places = this.steps[this.nodes[index].step];
-    return places[places.indexOf(index) + step];
+    const siblings = this.steps[this.nodes[index].step];
+    return siblings[siblings.indexOf(index) + step];
   }
 }

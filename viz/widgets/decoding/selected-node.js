@@ -7,7 +7,7 @@ import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 import { section } from './section.js';
 
-const MAX_PREFIX_LENGTH = 18; // maximum number of characters of a candidate before its last token
+const MAX_PREFIX_LENGTH = 18; // characters of a candidate before its last token
 
 export class SelectedNode {
   /** Callbacks: `choose(node)` selects a candidate, `onStep(step)` changes the step, `open()` opens the path. */
@@ -15,8 +15,8 @@ export class SelectedNode {
     this.choose = choose;
     this.nodeText = make('p', { class: 'reads', dir: 'auto' });
     this.facts = make('p', { class: 'about numeric' });
-    this.open = make('button', { type: 'button', class: 'link', onclick: open });
-    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.nodeText, this.facts), this.open);
+    this.openButton = make('button', { type: 'button', class: 'link', onclick: open });
+    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.nodeText, this.facts), this.openButton);
     const [previous, next] = stepButtons(onStep);
     this.previous = previous;
     this.next = next;
@@ -38,8 +38,8 @@ export class SelectedNode {
     });
     const description = t(`decoding_reason_${reason}`, { beam });
     replace(this.facts, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
-    this.open.textContent = t('decoding_open');
-    this.open.hidden = !canOpen;
+    this.openButton.textContent = t('decoding_open');
+    this.openButton.hidden = !canOpen;
     this.drawStep(tree, node);
   }
 

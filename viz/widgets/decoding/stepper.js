@@ -9,13 +9,13 @@ const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 export class Stepper {
-  /** `go(step)` shows the first `step` steps; `isVisible()`: whether the view is visible. */
-  constructor({ go, isVisible }) {
-    this.go = go;
+  /** `showSteps(step)` shows the first `step` steps; `isVisible()`: whether the view is visible. */
+  constructor({ showSteps, isVisible }) {
+    this.showSteps = showSteps;
     this.isVisible = isVisible;
     this.timer = 0;
-    const [back, next] = stepButtons((by) => this.move(by));
-    this.back = back;
+    const [previous, next] = stepButtons((step) => this.move(step));
+    this.previous = previous;
     this.next = next;
     this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
     this.slider = make('input', { type: 'range', min: 1, step: 1 });
@@ -25,7 +25,7 @@ export class Stepper {
       this.goTo(step);
     });
     this.position = make('span', { class: 'quiet numeric' });
-    this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.position);
+    this.element = make('div', { class: 'stepper', role: 'group' }, this.previous, this.next, this.button, this.slider, this.position);
   }
 
   /** Resets to all steps of another search. */
@@ -37,14 +37,14 @@ export class Stepper {
     this.draw();
   }
 
-  move(by) {
+  move(step) {
     this.pause();
-    this.goTo(this.step + by);
+    this.goTo(this.step + step);
   }
 
   goTo(step) {
     this.step = Math.max(1, Math.min(this.steps, step));
-    this.go(this.step);
+    this.showSteps(this.step);
     this.draw();
   }
 
@@ -88,13 +88,13 @@ export class Stepper {
     replace(this.button, icon(17, this.timer ? PAUSE : PLAY, { fill: 'currentColor' }));
     for (const [button, name] of [
       [this.button, this.timer ? 'decoding_pause' : 'decoding_play'],
-      [this.back, 'decoding_previous_step'],
+      [this.previous, 'decoding_previous_step'],
       [this.next, 'decoding_next_step'],
     ]) {
       button.setAttribute('aria-label', t(name));
       button.title = t(name);
     }
-    this.back.disabled = this.step <= 1;
+    this.previous.disabled = this.step <= 1;
     this.next.disabled = this.step >= this.steps;
   }
 }

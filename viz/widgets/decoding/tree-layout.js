@@ -2,12 +2,12 @@
 // tree always fits the width.
 
 const BOX_HEIGHT = 30; // pixels of a box
-const ROW_HEIGHT = 44; // from a box to the box below it
-const MAX_STEP_WIDTH = 132; // maximum width of a step
-const GAP = 18; // between the boxes of two steps, for the lines
-const ROOT_MARGIN = 18; // to the left of the first step, or above it
-const PROBABILITY_MIN_WIDTH = 62; // minimum width of a box that shows a token and its probability
-const TOKEN_MIN_WIDTH = 26; // minimum width of a box that shows a token
+const ROW_HEIGHT = 44; // pixels from the top of a box to the top of the box below it
+const MAX_STEP_WIDTH = 132; // pixels
+const GAP = 18; // pixels between the boxes of two steps, for the lines
+const ROOT_MARGIN = 18; // pixels to the left of the first step, or above it
+const PROBABILITY_MIN_WIDTH = 62; // minimum width in pixels of a box that shows a token and its probability
+const TOKEN_MIN_WIDTH = 26; // minimum width in pixels of a box that shows a token
 
 /** The conditional probability of each node's token. */
 export function probabilities(tree) {
@@ -15,7 +15,7 @@ export function probabilities(tree) {
   return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
 }
 
-/** The last step at which a translation that could be chosen ends. Later nodes cannot win. */
+/** The last step in which a candidate translation ends. Later nodes cannot win. */
 function lastDecisiveStep({ tree, finished, backs }) {
   const scored = finished.filter((_node, rank) => backs[rank] !== null);
   const candidates = scored.length ? scored : finished.slice(0, 1);
@@ -48,28 +48,28 @@ export function hasLateNodes(search) {
  */
 export function layout(tree, visible, width, down) {
   const isShown = new Set(visible);
-  const steps = tree.steps.map((places) => places.filter((position) => isShown.has(position))).filter((places) => places.length);
-  const ranks = Math.max(1, ...steps.map((places) => places.length));
+  const steps = tree.steps.map((nodes) => nodes.filter((node) => isShown.has(node))).filter((nodes) => nodes.length);
+  const ranks = Math.max(1, ...steps.map((nodes) => nodes.length));
   const lanes = down ? ranks : steps.length;
   const stepWidth = Math.min(MAX_STEP_WIDTH, (width - (down ? 0 : ROOT_MARGIN)) / lanes);
   const gap = down ? Math.min(8, stepWidth / 4) : Math.min(GAP, stepWidth / 6);
   const box = { width: stepWidth - gap, height: BOX_HEIGHT };
-  const places = new Map();
+  const boxPositions = new Map(); // node → {x, y} of its box
   for (const [step, nodes] of steps.entries()) {
     for (const [rank, node] of nodes.entries()) {
-      const at = down
+      const position = down
         ? { x: rank * stepWidth, y: ROOT_MARGIN + step * ROW_HEIGHT }
         : { x: ROOT_MARGIN + step * stepWidth + gap / 2, y: rank * ROW_HEIGHT };
-      places.set(node, at);
+      boxPositions.set(node, position);
     }
   }
   const rows = down ? steps.length : ranks;
   const height = rows * ROW_HEIGHT - (ROW_HEIGHT - BOX_HEIGHT) + (down ? ROOT_MARGIN : 0);
-  return { places, box, height, words: box.width >= TOKEN_MIN_WIDTH, numbers: box.width >= PROBABILITY_MIN_WIDTH };
+  return { boxPositions, box, height, showsTokens: box.width >= TOKEN_MIN_WIDTH, showsProbabilities: box.width >= PROBABILITY_MIN_WIDTH };
 }
 
 /** SVG path from a box, or from the root, to the box of a child. */
-export function line(from, to, box, down) {
+export function linePath(from, to, box, down) {
   const end = down ? { x: to.x + box.width / 2, y: to.y } : { x: to.x, y: to.y + box.height / 2 };
   const root = down ? { x: box.width / 2, y: 2 } : { x: 2, y: box.height / 2 };
   const start =

@@ -7,7 +7,7 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { hasLateNodes, layout, line, probabilities, visibleNodes } from './tree-layout.js';
+import { hasLateNodes, layout, linePath, probabilities, visibleNodes } from './tree-layout.js';
 
 const MIN_HORIZONTAL_WIDTH = 700; // pixels below which the tree grows downward
 
@@ -22,7 +22,7 @@ export class TreeView {
     this.lines = svg('svg', { 'aria-hidden': 'true' });
     this.boxes = make('div', { class: 'boxes' });
     this.element = make('div', { class: 'tree', tabindex: 0, role: 'application' }, this.lines, this.boxes);
-    this.element.addEventListener('keydown', (event) => this.key(event));
+    this.element.addEventListener('keydown', (event) => this.onKeydown(event));
     const nodeAt = (event) => {
       const box = event.target.closest?.('[data-node]');
       return box ? Number(box.dataset.node) : null;
@@ -55,14 +55,14 @@ export class TreeView {
     this.search = search;
     this.canOpen = canOpen;
     this.node = undefined;
-    this.chances = probabilities(search.tree);
+    this.probabilities = probabilities(search.tree);
     const { nodes, steps } = search.tree;
     this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
     for (const { caption, name } of [this.dropped, this.late]) caption.textContent = t(name);
     this.late.element.hidden = !hasLateNodes(search);
     const key = (letters, caption) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(caption)}`);
-    const open = canOpen ? key(['Enter'], 'decoding_key_open') : null;
-    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
+    const openKey = canOpen ? key(['Enter'], 'decoding_key_open') : null;
+    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), openKey);
     this.keys.hidden = isTouch();
     const winnerKey = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
     const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
@@ -100,13 +100,13 @@ export class TreeView {
     this.width = this.element.clientWidth;
     const down = this.width < MIN_HORIZONTAL_WIDTH;
     const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, selectedNode: this.node });
-    const positions = layout(tree, current, this.width, down);
+    const treeLayout = layout(tree, current, this.width, down);
     const winningPath = new Set(best === undefined ? [] : tree.path(best));
     const selectedPath = new Set(this.node === undefined ? [] : tree.path(this.node));
     const visible = current.filter((node) => tree.nodes[node].step < this.visibleSteps);
-    const context = (node) => ({ node, positions, down, isWinner: winningPath.has(node), isOnSelectedPath: selectedPath.has(node) });
-    Object.assign(this.element.style, { height: `${positions.height}px` });
-    for (const [name, value] of Object.entries({ width: this.width, height: positions.height }))
+    const context = (node) => ({ node, treeLayout, down, isWinner: winningPath.has(node), isOnSelectedPath: selectedPath.has(node) });
+    Object.assign(this.element.style, { height: `${treeLayout.height}px` });
+    for (const [name, value] of Object.entries({ width: this.width, height: treeLayout.height }))
       this.lines.setAttribute(name, String(value));
     const order = [...visible].sort(
       (a, b) => this.drawingOrder(a, winningPath, selectedPath) - this.drawingOrder(b, winningPath, selectedPath),
@@ -123,35 +123,38 @@ export class TreeView {
     );
   }
 
-  line({ node, positions, down, isWinner, isOnSelectedPath }) {
+  line({ node, treeLayout, down, isWinner, isOnSelectedPath }) {
     const { parent, outcome } = this.search.tree.nodes[node];
     const kind = isOnSelectedPath ? 'chosen' : isWinner ? 'winner' : outcome;
-    return svg('path', { d: line(positions.places.get(parent), positions.places.get(node), positions.box, down), class: kind });
+    return svg('path', {
+      d: linePath(treeLayout.boxPositions.get(parent), treeLayout.boxPositions.get(node), treeLayout.box, down),
+      class: kind,
+    });
   }
 
-  box({ node, positions, isWinner, isOnSelectedPath }) {
+  box({ node, treeLayout, isWinner, isOnSelectedPath }) {
     const { label, outcome, text } = this.search.tree.nodes[node];
-    const { x, y } = positions.places.get(node);
-    const chance = this.chances[node];
-    const colour = scaleColour(state.palette, chance);
-    const style = `left:${x}px;top:${y}px;width:${positions.box.width}px;height:${positions.box.height}px`;
+    const { x, y } = treeLayout.boxPositions.get(node);
+    const probability = this.probabilities[node];
+    const colour = scaleColour(state.palette, probability);
+    const style = `left:${x}px;top:${y}px;width:${treeLayout.box.width}px;height:${treeLayout.box.height}px`;
     const classes = ['node', outcome, isWinner && 'winner', isOnSelectedPath && 'path', node === this.node && 'chosen'];
     const attributes = {
       class: classes.filter(Boolean).join(' '),
       style: `${style};background:${cssColour(colour)};color:${textColourOn(colour)}`,
     };
-    const name = positions.words ? make('bdi', {}, label) : null;
-    const number = positions.numbers ? make('span', { class: 'numeric' }, twoDecimals(chance).replace(/^0/, '')) : null;
+    const name = treeLayout.showsTokens ? make('bdi', {}, label) : null;
+    const number = treeLayout.showsProbabilities ? make('span', { class: 'numeric' }, twoDecimals(probability).replace(/^0/, '')) : null;
     return make('div', { ...attributes, title: text, data: { node } }, name, number);
   }
 
   // ---------------------------------------------------------------- keys
 
-  key(event) {
+  onKeydown(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.search || this.node === undefined) return;
     const { node } = this;
     const { tree, best } = this.search;
-    const go = {
+    const getTarget = {
       ArrowLeft: () => tree.parent(node),
       ArrowRight: () => tree.child(node, best),
       ArrowUp: () => tree.sibling(node, -1),
@@ -160,7 +163,7 @@ export class TreeView {
       End: () => best,
     }[event.key];
     if (event.key === 'Enter' && this.canOpen) this.open(node);
-    else if (go) this.choose(go() ?? node);
+    else if (getTarget) this.choose(getTarget() ?? node);
     else return;
     event.preventDefault();
     event.stopPropagation();

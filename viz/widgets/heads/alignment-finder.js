@@ -11,7 +11,7 @@ import { shortName } from '../parts/head-names.js';
 import { GoldFile } from './gold-file.js';
 
 const UNITS = ['words', 'tokens'];
-const MAX_LISTED_HEADS = 12; // heads, unless all are shown
+const MAX_LISTED_HEADS = 12; // unless all are shown
 
 export class AlignmentFinder {
   /**
@@ -21,10 +21,10 @@ export class AlignmentFinder {
   constructor(server, view, explain) {
     this.view = view;
     this.file = new GoldFile(server, (head) => this.show(head));
-    this.by = 'words';
+    this.unit = 'words';
     this.gold = new Map();
-    this.source = null; // the source word to be linked
-    this.all = false;
+    this.source = null; // index of the source word to link, or null
+    this.showsAll = false;
     this.translation = null; // the translation that the links belong to
     this.summary = make('summary', {});
     this.description = make('p', { class: 'quiet' });
@@ -35,19 +35,19 @@ export class AlignmentFinder {
     this.name = make('span', {});
     this.field = make('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', dir: 'ltr', oninput: () => this.parseLinks() });
     const button = (onclick) => make('button', { type: 'button', class: 'link', onclick });
-    this.take = button(() => this.useHeadLinks());
-    this.copy = button(() => this.copyLinks());
-    this.empty = button(() => this.change(new Map()));
+    this.takeButton = button(() => this.useHeadLinks());
+    this.copyButton = button(() => this.copyLinks());
+    this.clearButton = button(() => this.change(new Map()));
     this.error = make('p', { class: 'error', role: 'alert' });
     this.status = make('span', { class: 'quiet', role: 'status' });
     this.table = make('table', {});
-    this.more = button(() => {
-      this.all = !this.all;
+    this.moreButton = button(() => {
+      this.showsAll = !this.showsAll;
       this.drawTable();
     });
-    this.explain = button(explain);
+    this.explainButton = button(explain);
     const field = make('label', { class: 'pharaoh' }, this.name, this.field);
-    const buttons = make('div', { class: 'link-buttons' }, this.take, this.copy, this.empty, this.status);
+    const buttons = make('div', { class: 'link-buttons' }, this.takeButton, this.copyButton, this.clearButton, this.status);
     this.body = make(
       'div',
       {},
@@ -58,7 +58,7 @@ export class AlignmentFinder {
       this.error,
       buttons,
       this.table,
-      make('div', { class: 'link-buttons' }, this.more, this.explain),
+      make('div', { class: 'link-buttons' }, this.moreButton, this.explainButton),
       this.file.element,
     );
     this.element = make('details', { class: 'head-table finder' }, this.summary, this.body);
@@ -107,8 +107,8 @@ export class AlignmentFinder {
     this.drawTable();
   }
 
-  /** Links of the displayed head, by the next row if the head is shifted. */
-  ownLinks() {
+  /** Links of the displayed head, from the next row's weights if the head is shifted. */
+  headLinks() {
     const { layer, head } = this.view.updateSelection();
     const map = state.translation.map('cross', layer, head);
     const shift = isShiftedHead(state.translation, { kind: 'cross', layer, head }) ? 1 : 0;
@@ -116,12 +116,12 @@ export class AlignmentFinder {
   }
 
   useHeadLinks() {
-    this.change(this.ownLinks());
+    this.change(this.headLinks());
   }
 
   async copyLinks() {
     try {
-      await navigator.clipboard.writeText(writePharaoh(this.ownLinks()));
+      await navigator.clipboard.writeText(writePharaoh(this.headLinks()));
       this.status.textContent = t('links_copied');
     } catch {
       this.status.textContent = t('links_not_copied');
@@ -134,8 +134,8 @@ export class AlignmentFinder {
     const { translation } = state;
     this.summary.textContent = t('finder');
     if (!this.element.open || !translation.tensors.cross) return;
-    this.sources = linkUnits(translation.source, translation.source_text, this.by === 'words');
-    this.targets = linkUnits(translation.target, translation.text, this.by === 'words');
+    this.sources = linkUnits(translation.source, translation.source_text, this.unit === 'words');
+    this.targets = linkUnits(translation.target, translation.text, this.unit === 'words');
     if (this.translation !== translation) {
       this.translation = translation;
       this.gold = new Map();
@@ -143,27 +143,31 @@ export class AlignmentFinder {
       this.field.value = '';
     }
     this.description.textContent = t('finder_says');
-    this.name.textContent = t('finder_links', { unit: t(`finder_${this.by}`) });
+    this.name.textContent = t('finder_links', { unit: t(`finder_${this.unit}`) });
     this.field.placeholder = '0-0 1-2p';
-    const unit = (by) =>
-      make('button', { type: 'button', 'aria-pressed': String(by === this.by), onclick: () => this.setUnits(by) }, t(`finder_by_${by}`));
+    const unitButton = (name) =>
+      make(
+        'button',
+        { type: 'button', 'aria-pressed': String(name === this.unit), onclick: () => this.setUnit(name) },
+        t(`finder_by_${name}`),
+      );
     this.units.setAttribute('aria-label', t('finder_units'));
-    replace(this.units, ...UNITS.map(unit));
-    const crossed = state.kind === 'cross';
+    replace(this.units, ...UNITS.map(unitButton));
+    const isCross = state.kind === 'cross';
     const head = shortName(this.view.updateSelection());
-    this.take.textContent = t('finder_take', { head });
-    this.copy.textContent = t('finder_copy', { head });
-    this.take.hidden = this.copy.hidden = !crossed;
-    this.empty.textContent = t('finder_empty');
+    this.takeButton.textContent = t('finder_take', { head });
+    this.copyButton.textContent = t('finder_copy', { head });
+    this.takeButton.hidden = this.copyButton.hidden = !isCross;
+    this.clearButton.textContent = t('finder_empty');
     this.file.draw();
     this.drawLinkEditor();
     this.drawTable();
   }
 
   /** Switches between words and tokens. This clears the links, which cannot be converted. */
-  setUnits(by) {
-    if (by === this.by) return;
-    this.by = by;
+  setUnit(unit) {
+    if (unit === this.unit) return;
+    this.unit = unit;
     [this.gold, this.source, this.field.value] = [new Map(), null, ''];
     this.draw();
   }
@@ -184,8 +188,8 @@ export class AlignmentFinder {
 
   word({ label }, index, number) {
     const linked = [...this.gold.keys()].some((name) => Number(name.split('-')[number]) === index);
-    const partner = number === 1 && this.source !== null && this.gold.has(`${this.source}-${index}`);
-    const isPressed = number === 0 ? this.source === index : partner;
+    const isLinkedToSource = number === 1 && this.source !== null && this.gold.has(`${this.source}-${index}`);
+    const isPressed = number === 0 ? this.source === index : isLinkedToSource;
     const attributes = {
       type: 'button',
       data: { place: index },
@@ -218,8 +222,8 @@ export class AlignmentFinder {
 
   drawTable() {
     const isEmpty = !this.gold.size;
-    this.table.hidden = this.more.hidden = isEmpty;
-    this.explain.hidden = isEmpty || state.kind !== 'cross';
+    this.table.hidden = this.moreButton.hidden = isEmpty;
+    this.explainButton.hidden = isEmpty || state.kind !== 'cross';
     if (isEmpty) return;
     const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
     const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
@@ -244,24 +248,24 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const visibleHeads = this.all ? ranked : ranked.slice(0, MAX_LISTED_HEADS);
+    const visibleHeads = this.showsAll ? ranked : ranked.slice(0, MAX_LISTED_HEADS);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),
       make('thead', {}, head),
       make('tbody', {}, ...visibleHeads.map(row)),
     );
-    this.explain.textContent = t('finder_explain', { head: shortName(this.view.updateSelection()) });
-    this.more.textContent = t(this.all ? 'finder_less' : 'finder_all', { count: ranked.length });
+    this.explainButton.textContent = t('finder_explain', { head: shortName(this.view.updateSelection()) });
+    this.moreButton.textContent = t(this.showsAll ? 'finder_less' : 'finder_all', { count: ranked.length });
   }
 
   open(button) {
     if (button) this.show({ layer: Number(button.dataset.layer), head: Number(button.dataset.head) });
   }
 
-  show(index) {
+  show(head) {
     if (state.kind !== 'cross') this.view.chooseKind('cross');
-    this.view.callbacks.choose(index);
+    this.view.callbacks.choose(head);
     this.draw();
   }
 }

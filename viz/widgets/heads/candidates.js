@@ -1,4 +1,4 @@
-// Next to the player: the word being written, its alternatives, and the outcome of the other beam candidates.
+// Panel next to the player: the current token with its alternatives, and the beam's candidates with their outcomes.
 
 import { make, fillElements, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
@@ -34,12 +34,12 @@ export function listCandidates({ tree, target }, token) {
   const { pathIndices, from } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
-  const pathText = (position) => (position < 0 ? '' : pathText(nodes[position].parent) + tokenText(nodes[position]));
+  const pathText = (index) => (index < 0 ? '' : pathText(nodes[index].parent) + tokenText(nodes[index]));
   return nodes
-    .map((node, index) => ({ ...node, place: index, isChosen: pathIndices.has(index) }))
+    .map((node, index) => ({ ...node, index, isChosen: pathIndices.has(index) }))
     .filter(({ step }) => step === nodes[0].step + token - from)
     .sort((a, b) => b.score - a.score)
-    .map(({ place, score, outcome, isChosen }) => ({ text: pathText(place).trim(), score, outcome, isChosen }));
+    .map(({ index, score, outcome, isChosen }) => ({ text: pathText(index).trim(), score, outcome, isChosen }));
 }
 
 /** Keeps the end of a long path, because its start is shown above. */
@@ -83,10 +83,10 @@ export class CandidatePanel {
     };
     const numeric = (text) => make('span', { class: 'numeric' }, text);
     const options = token.alternatives?.length ? token.alternatives : [[token.label, token.id, token.probability ?? 1]];
-    const all = options.some(([, id]) => id === token.id) ? options : [[token.label, token.id, token.probability], ...options];
+    const allOptions = options.some(([, id]) => id === token.id) ? options : [[token.label, token.id, token.probability], ...options];
     replace(
       this.alternatives,
-      ...all.map(([text, id, probability]) => row(id === token.id, text.trim(), probability, numeric(threeDecimals(probability)))),
+      ...allOptions.map(([text, id, probability]) => row(id === token.id, text.trim(), probability, numeric(threeDecimals(probability)))),
     );
     const candidates = listCandidates(translation, written - 1);
     this.beam.textContent = candidates.length ? t('player_beam', { beam: translation.request.options.beam_size }) : t('player_alone');

@@ -5,31 +5,31 @@ import { set, state } from '../core/state.js';
 import { cellOfKeys } from '../headview/pointer.js';
 import { desk, deskWordAt, deskWords } from '../parts/desk.js';
 
-const MIN_WEIGHT = 0.05; // a clicked source word stays with the pinned row if that row gives it this much
+const MIN_WEIGHT = 0.05; // minimum weight of a clicked source word in the pinned row for that row to stay pinned
 
 /** The interface of `mountTokenStrips`, for the words of the desk. */
 export const deskStrips = { elements: deskWords, strips: [] };
 
-/** `open()`: whether the view is visible. */
-export function mountDeskPointer(view, open) {
+/** `isVisible()`: whether the view is visible. */
+export function mountDeskPointer(view, isVisible) {
   const { root, field } = desk();
-  /** The word of the translation that an event chooses, in the encoder's effects, in which it has no row; else null. */
-  const choosable = (event) => {
-    const place = open() && state.kind === 'encoder' && state.view === 'effect' ? deskWordAt(event)?.dataset.place : undefined;
-    return place === undefined ? null : Number(place);
+  /** Position of the target token that an event chooses for the encoder's effects, where target tokens have no row; else null. */
+  const chosenToken = (event) => {
+    const position = isVisible() && state.kind === 'encoder' && state.view === 'effect' ? deskWordAt(event)?.dataset.place : undefined;
+    return position === undefined ? null : Number(position);
   };
-  const cellAt = (event) => (open() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
+  const cellAt = (event) => (isVisible() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
   root?.addEventListener('pointermove', (event) => {
-    if (event.pointerType === 'touch' || !open()) return;
+    if (event.pointerType === 'touch' || !isVisible()) return;
     const [row, column] = cellAt(event);
     if (row !== state.hoverRow || column !== state.hoverColumn) view.callbacks.onHover(row, column);
   });
-  root?.addEventListener('pointerleave', () => open() && view.callbacks.onHover(null, null));
+  root?.addEventListener('pointerleave', () => isVisible() && view.callbacks.onHover(null, null));
   /** @type {{ before: Pins, after: Pins } | null} pins before and after the last click into the field */
   let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
-    const word = choosable(event);
+    const word = chosenToken(event);
     if (word !== null) return set({ word });
     const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
@@ -38,11 +38,11 @@ export function mountDeskPointer(view, open) {
     else if (column !== null) view.callbacks.onPin(...cellOfColumn(view.view, column, state.row));
     if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: pins() };
   });
-  // Before the word's own keys: as with clicks, the first press chooses a word, and the next one lists its alternatives.
+  // Runs before the word's own key handler: like the first click, the first press chooses a word; the second one lists its alternatives.
   root?.addEventListener(
     'keydown',
     (event) => {
-      const word = [' ', 'Enter'].includes(event.key) && event.target !== field ? choosable(event) : null;
+      const word = [' ', 'Enter'].includes(event.key) && event.target !== field ? chosenToken(event) : null;
       if (word === null || word === state.word) return;
       event.preventDefault();
       event.stopPropagation();

@@ -1,6 +1,6 @@
-// Effect view: the effect of each cell on the word that its row writes, in nats, predicted by one backward pass per
-// word: on its probability, or on its lead over the likeliest other word. Encoder rows affect all words, so their cells show
-// the effect on the whole translation, or on the chosen word.
+// Effect view: the effect of each cell in nats on the word that its row writes, predicted by one backward pass per word.
+// The effect is on the word's log probability or on its lead over the most probable other word. Encoder rows affect all
+// words, so their cells show the effect on the whole translation or on the chosen word.
 
 import { decodeArray } from '../core/base64-arrays.js';
 import { callWithRetry } from '../core/boot.js';
@@ -15,7 +15,7 @@ import { chosenRival, wordLabel } from '../core/written-word.js';
 import { sumName } from '../parts/head-names.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
-const MAX_TENSORS = 6; // three kinds, on words and on leads
+const MAX_TENSORS = 6; // cached tensors: three kinds, each on words and on leads
 
 export class EffectMaps {
   /**
@@ -28,7 +28,7 @@ export class EffectMaps {
     /** @type {Map<string, import('../core/base64-arrays.js').Tensor>} */
     this.tensors = new Map(); // query → [layers, heads, queries, keys]
     /** @type {Map<string, string>} */
-    this.rivals = new Map(); // query → label of the rival that it names
+    this.rivals = new Map(); // query → label of the rival token
     this.note = make('p', { class: 'quiet', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.choice = make('div', { class: 'segments', role: 'group' });
@@ -36,7 +36,7 @@ export class EffectMaps {
     this.latest = new LatestRequest(this.element, this.error, 'error_our_fault');
   }
 
-  /** The chosen word that the effects are on; null for all words. */
+  /** Position of the chosen word if effects are on one word; null: on all words. */
   get word() {
     return state.kind === 'encoder' ? state.word : null;
   }
@@ -82,23 +82,23 @@ export class EffectMaps {
     );
   }
 
-  /** The sums of the selected row over all heads and over the layer; for the encoder, those of all rows. */
+  /** Text with the selected row's effect, summed over all heads and over those of the layer. For the encoder, over all rows. */
   summary() {
     const { kind, layer } = state;
     const tensor = this.tensors.get(this.key);
     if (state.view !== 'effect' || !tensor) return '';
     const { rows } = axes(state.translation, kind, state);
-    const own = kind === 'encoder' ? rows.flatMap(({ places }) => places) : rows[state.row]?.places;
-    if (!own) return '';
+    const queryPositions = kind === 'encoder' ? rows.flatMap(({ places }) => places) : rows[state.row]?.places;
+    if (!queryPositions) return '';
     const [layers, heads, queries, keys] = tensor.shape;
     const totals = Array(layers).fill(0);
     for (let map = 0; map < layers * heads; map++)
-      for (const query of own)
+      for (const query of queryPositions)
         for (let key = 0; key < keys; key++) totals[Math.floor(map / heads)] += tensor.numbers[(map * queries + query) * keys + key];
-    const all = totals.reduce((sum, total) => sum + total, 0);
-    const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(all) });
-    const ofLayer = layer === 'mean' ? [] : [t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })];
-    return [sums, ...ofLayer, ...(kind === 'encoder' && this.word === null ? [t('effect_choose_word')] : [])].join(sentenceGap());
+    const totalEffect = totals.reduce((sum, total) => sum + total, 0);
+    const sums = t('effect_sum', { count: layers * heads, sum: formatEffect(totalEffect) });
+    const layerText = layer === 'mean' ? [] : [t('effect_sum_layer', { layer: layer + 1, sum: formatEffect(totals[layer]) })];
+    return [sums, ...layerText, ...(kind === 'encoder' && this.word === null ? [t('effect_choose_word')] : [])].join(sentenceGap());
   }
 
   /** Buttons: effects on the word, or on its lead; with a chosen word, also on the whole translation. */
@@ -106,7 +106,7 @@ export class EffectMaps {
     this.choice.hidden = state.view !== 'effect';
     this.choice.setAttribute('aria-label', t('effect_choice'));
     const subject = this.subject();
-    const all = state.kind === 'encoder' && !subject ? '_encoder' : '';
+    const suffix = state.kind === 'encoder' && !subject ? '_encoder' : '';
     const button = (changes, name) => {
       const isPressed = Object.entries(changes).every(([field, value]) => value === state[field]);
       return make('button', { type: 'button', 'aria-pressed': String(isPressed), onclick: () => set(changes) }, name);
@@ -114,8 +114,8 @@ export class EffectMaps {
     reconcile(
       this.choice,
       subject && button({ word: null }, t('effect_of_word_encoder')),
-      button({ lead: false }, subject ? t('effect_of_chosen', { word: subject.word }) : t(`effect_of_word${all}`)),
-      button({ lead: true }, t(`effect_of_lead${all}`)),
+      button({ lead: false }, subject ? t('effect_of_chosen', { word: subject.word }) : t(`effect_of_word${suffix}`)),
+      button({ lead: true }, t(`effect_of_lead${suffix}`)),
     );
   }
 
@@ -129,10 +129,11 @@ export class EffectMaps {
       indices(head, heads).map((headIndex) => (layerIndex * heads + headIndex) * queries * keys),
     );
     const effects = new Float32Array(rows.length * columns.length);
-    for (const [row, { places: own }] of rows.entries()) {
-      for (const [column, { places: others }] of columns.entries()) {
+    for (const [row, { places: queryPositions }] of rows.entries()) {
+      for (const [column, { places: keyPositions }] of columns.entries()) {
         let sum = 0;
-        for (const start of starts) for (const query of own) for (const key of others) sum += tensor.numbers[start + query * keys + key];
+        for (const start of starts)
+          for (const query of queryPositions) for (const key of keyPositions) sum += tensor.numbers[start + query * keys + key];
         effects[row * columns.length + column] = sum;
       }
     }
@@ -148,13 +149,13 @@ export class EffectSource extends TranslationSource {
     this.effects = effects;
   }
 
-  /** The likeliest other token of each row; empty for a row of several tokens, of which each has its own. */
+  /** The most probable other token of each row; "" for a word of several tokens, which have different rivals. */
   rivals({ kind, rows }) {
     if (kind === 'encoder') return [];
     return rows.map(({ places }) => (places.length === 1 ? (otherTokens(this.translation.target[places[0]])[0]?.[0] ?? '') : ''));
   }
 
-  /** The effects of several heads are summed, also where weights are averaged. */
+  /** Caption of the cells of several heads: effects are summed, weights are averaged. */
   get averageName() {
     return state.view === 'effect' ? t('sum_short') : t('mean_short');
   }
@@ -164,9 +165,9 @@ export class EffectSource extends TranslationSource {
   }
 
   /** Effects have no maximum over heads. */
-  wallLayout(kind, showing) {
-    const rows = super.wallLayout(kind, showing);
-    return showing?.view === 'effect' ? rows.map((heads) => heads.filter(({ head }) => head !== 'max')) : rows;
+  wallLayout(kind, displayOptions) {
+    const rows = super.wallLayout(kind, displayOptions);
+    return displayOptions?.view === 'effect' ? rows.map((heads) => heads.filter(({ head }) => head !== 'max')) : rows;
   }
 
   /** Keys of the chosen word, which is framed in the translation. */
@@ -181,9 +182,9 @@ export class EffectSource extends TranslationSource {
     );
   }
 
-  view(kind, head, showing) {
-    const view = super.view(kind, head, showing);
-    if (showing.view !== 'effect') return view;
+  view(kind, head, displayOptions) {
+    const view = super.view(kind, head, displayOptions);
+    if (displayOptions.view !== 'effect') return view;
     const effects = this.effects.cells(view);
     return { ...view, effects, rivals: state.lead ? this.rivals(view) : null, subject: this.effects.subject() };
   }

@@ -23,6 +23,7 @@ const GROUPS = {
 const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const EXTERNAL_ACTIONS = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
 const EDGE = 8; // pixels between the menu and the window's edge
+const TOAST_MS = 2600;
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 /** @param {import('../core/server.js').Server | undefined} server */
@@ -31,25 +32,25 @@ export function mountExportMenu(server) {
   const menu = make('div', { class: 'menu', role: 'menu', hidden: true });
   const toast = make('div', { class: 'toast', role: 'status', hidden: true });
   const element = make('div', { class: 'take-away', hidden: !server }, button, menu, toast); // a saved page has no server
-  let hiding = 0;
+  let toastTimer = 0;
 
-  const open = (yes) => {
-    menu.hidden = !yes;
-    if (yes) fill();
-    button.setAttribute('aria-expanded', String(yes));
+  const setOpen = (isOpen) => {
+    menu.hidden = !isOpen;
+    if (isOpen) fill();
+    button.setAttribute('aria-expanded', String(isOpen));
   };
   const showToast = (text) => {
     toast.textContent = text;
     toast.hidden = false;
-    clearTimeout(hiding);
-    hiding = setTimeout(() => (toast.hidden = true), 2600);
+    clearTimeout(toastTimer);
+    toastTimer = setTimeout(() => (toast.hidden = true), TOAST_MS);
   };
   button.addEventListener('click', () => {
-    open(menu.hidden);
+    setOpen(menu.hidden);
     if (!menu.hidden) menu.querySelector('button')?.focus({ preventScroll: true });
   });
   addEventListener('resize', () => menu.hidden || keepInWindow(menu));
-  document.addEventListener('click', (event) => element.contains(event.target) || open(false));
+  document.addEventListener('click', (event) => element.contains(event.target) || setOpen(false));
   menu.addEventListener('keydown', (event) => {
     const items = [...menu.querySelectorAll('button')];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -60,12 +61,12 @@ export function mountExportMenu(server) {
     }
     if (event.key === 'Escape') {
       event.stopPropagation();
-      open(false);
+      setOpen(false);
       button.focus();
     }
   });
   const runAction = async (form) => {
-    open(false);
+    setOpen(false);
     button.focus();
     if (form in EXTERNAL_ACTIONS) {
       EXTERNAL_ACTIONS[form]();
@@ -106,7 +107,7 @@ export function mountExportMenu(server) {
   };
 }
 
-/** Place the menu below its button, or further up and right to keep it inside the window. A taller menu scrolls. */
+/** Places the menu below its button, or further up and right to keep it inside the window. A taller menu scrolls. */
 function keepInWindow(menu) {
   menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
   const { left, bottom } = menu.getBoundingClientRect();
@@ -121,7 +122,7 @@ const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : fo
  * Python code for the current view. If a reverse model reranked the translation, the code names that model, or forces the
  * tokens if its name is unknown: without it, the model would choose another translation.
  */
-function pythonOfShown(translation) {
+function pythonForView(translation) {
   const query = translation.requestValues();
   const isReranked = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
   const reverseModel = isReranked ? translation.way_back : '';
@@ -137,7 +138,7 @@ const CLIPBOARD_TEXTS = {
     const { layer, head } = shownHead(state);
     return iframeSnippet(embedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
-  python: () => pythonOfShown(state.translation),
+  python: () => pythonForView(state.translation),
 };
 
 /** @param {import('../core/server.js').Server} server */
@@ -150,13 +151,13 @@ async function save(form, server) {
   return saveBytes(answer.name, [bytes], TYPES[form]);
 }
 
-/** The translation being written, as an animation rendered in the browser. */
+/** Saves an animation of the player, rendered in the browser. */
 async function saveAnimation() {
   const { name, parts } = await renderGif();
   saveBytes(name, parts, 'image/gif');
 }
 
-/** Python's figure at print size. */
+/** Saves the server's Plotly figure as an image, at three times its size for PNG. */
 async function savePicture(form, { name, figure }) {
   const plotly = await loadPlotly();
   const { width, height } = figure.layout;

@@ -14,11 +14,11 @@ const FRAME_MS = 650; // milliseconds per word
 const LAST_FRAME_MS = 2600; // milliseconds of the last frame, which shows the whole translation
 const [MIN_CELL, MAX_CELL] = [9, 34]; // pixels
 const MAX_MAP_WIDTH = 720; // pixels; long sentences exceed it, because cells have a minimum width
-const [LABEL, TWO_WORDS] = [132, 228]; // width of the row names in pixels; TWO_WORDS: names of two words
-const MARGIN = 24;
-const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // heights in pixels: head's name, line of the translation, column names
+const [LABEL, TWO_WORDS] = [132, 228]; // width of row labels with one and with two words, in pixels
+const MARGIN = 24; // pixels
+const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // heights in pixels: head's name, line of the translation, column labels
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
-const MAX_PIXELS = 60_000_000; // of all frames; frames of a long translation add several words
+const MAX_PIXELS = 60_000_000; // in all frames; for long translations, each frame adds several words
 
 const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
 
@@ -29,21 +29,21 @@ export async function renderGif() {
   const map = view(translation, state.kind, head.layer, head.head, state);
   const canvas = document.createElement('canvas');
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  const sheet = computeLayout(context, translation, map);
-  Object.assign(canvas, { width: sheet.width, height: sheet.height });
+  const layout = computeLayout(context, translation, map);
+  Object.assign(canvas, { width: layout.width, height: layout.height });
   const frames = [];
   const words = rowEnds(translation, state);
-  const interval = Math.ceil((words.length * sheet.width * sheet.height) / MAX_PIXELS);
+  const interval = Math.ceil((words.length * layout.width * layout.height) / MAX_PIXELS);
   const stops = words.filter((_, position) => (words.length - 1 - position) % interval === 0);
   for (const [index, count] of stops.entries()) {
     const last = index === stops.length - 1;
-    drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
-    frames.push({ pixels: context.getImageData(0, 0, sheet.width, sheet.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
+    drawFrame(context, layout, { translation, map, count: last ? null : count, token: count - 1 });
+    frames.push({ pixels: context.getImageData(0, 0, layout.width, layout.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
     await new Promise((done) => setTimeout(done)); // keeps the page responsive
   }
-  const part = (number) => (typeof number === 'number' ? number + 1 : number);
-  const name = `headlight-${state.kind}-${part(head.layer)}-${part(head.head)}.gif`;
-  return { name, parts: encodeGif(frames, sheet.width, sheet.height) };
+  const label = (number) => (typeof number === 'number' ? number + 1 : number);
+  const name = `headlight-${state.kind}-${label(head.layer)}-${label(head.head)}.gif`;
+  return { name, parts: encodeGif(frames, layout.width, layout.height) };
 }
 
 /** Layout of all frames. */
@@ -60,24 +60,24 @@ function computeLayout(context, translation, { rows, columns }) {
 /** Wraps the translation into lines of pieces {text, until}; a piece is visible if more than `until` tokens are written. */
 function wrap(context, { target, text }, width) {
   const lines = [[]];
-  let [end, used] = [0, 0];
+  let [end, lineWidth] = [0, 0];
   for (const [index, token] of target.entries()) {
     if (token.special || token.end <= end) continue;
     const piece = text.slice(end, token.end);
     const pieceWidth = context.measureText(piece).width;
-    if (used + pieceWidth > width && used > 0) {
+    if (lineWidth + pieceWidth > width && lineWidth > 0) {
       lines.push([]);
-      used = 0;
+      lineWidth = 0;
     }
-    lines.at(-1).push({ text: used ? piece : piece.trimStart(), until: index });
-    used += pieceWidth;
+    lines.at(-1).push({ text: lineWidth ? piece : piece.trimStart(), until: index });
+    lineWidth += pieceWidth;
     end = token.end;
   }
   return lines;
 }
 
-function drawFrame(context, sheet, { translation, map, count, token }) {
-  const { width, height } = sheet;
+function drawFrame(context, layout, { translation, map, count, token }) {
+  const { width, height } = layout;
   const visible = writtenSize(translation, map, count);
   context.fillStyle = colour('ground');
   context.fillRect(0, 0, width, height);
@@ -86,9 +86,9 @@ function drawFrame(context, sheet, { translation, map, count, token }) {
   font(context, 16, 600);
   context.fillStyle = colour('ink');
   context.fillText(headName(map.layer, map.head), MARGIN, MARGIN + 14);
-  drawText(context, sheet, count === null ? Number.POSITIVE_INFINITY : count, token);
-  drawCells(context, sheet, map, visible);
-  drawNames(context, sheet, map, visible, count === null ? null : rowOfToken(map, token));
+  drawText(context, layout, count === null ? Number.POSITIVE_INFINITY : count, token);
+  drawCells(context, layout, map, visible);
+  drawNames(context, layout, map, visible, count === null ? null : rowOfToken(map, token));
 }
 
 function drawText(context, { lines }, count, token) {

@@ -1,4 +1,4 @@
-// Finds the best alignment head on one half of a gold file and reports its score on the other.
+// Finds the best alignment head on one half of a gold file and reports its score on the other half.
 
 import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
@@ -10,11 +10,11 @@ import { FilePicker } from '../parts/filepicker.js';
 import { shortName } from '../parts/head-names.js';
 
 const PAIRS_PER_CALL = 4; // pairs per request, so that other visitors are served in between
-const MAX_PAIRS = 200; // pairs per file
+const MAX_PAIRS = 200; // pairs that are read from a file
 const MAX_LISTED_HEADS = 8;
 
 /**
- * Parse a table whose first line names two languages and `links`. Return `{ isReversed, rows }`, rows as `[first, second,
+ * Parses a table whose first line names two languages and `links`. Returns `{ isReversed, rows }`, rows as `[first, second,
  * links]`, or null if a column is missing or there is no row. `isReversed`: the model translates the second into the first.
  */
 export function parseTable(text, model) {
@@ -30,13 +30,13 @@ export function parseTable(text, model) {
   return { isReversed, rows: rows.slice(0, MAX_PAIRS).map((row) => [first, second, links].map((index) => row[index] ?? '')) };
 }
 
-// Link counts of a pair or of several: [links of the head, sure gold links, links that are sure, links that are sure or possible].
+// Link counts of one or more pairs: [links of the head, sure gold links, head links that are sure, head links that are sure or possible].
 const NO_COUNTS = [0, 0, 0, 0];
 const addCounts = (a, b) => a.map((count, index) => count + b[index]);
 const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
 
 /**
- * Rank heads by `selectionRate`, their error rate on the even pairs; `rate`, `precision` and `recall` are measured on the
+ * Ranks heads by `selectionRate`, their error rate on the even pairs; `rate`, `precision` and `recall` are measured on the
  * odd pairs. `counts`: a map of each head's entry, with the link counts of every pair.
  */
 export function chooseAndTest(counts) {
@@ -57,7 +57,7 @@ export class GoldFile {
    */
   constructor(server, open) {
     this.server = server;
-    this.run = 0; // number of the current evaluation; a higher one stops it
+    this.run = 0; // number of the current evaluation; increasing it stops the evaluation
     this.counts = new Map();
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
@@ -142,10 +142,10 @@ export class GoldFile {
     const names = ['finder_head', 'finder_reading', 'gold_file_selection', 'gold_file_rate', 'finder_precision', 'finder_recall'];
     const titles = names.map((name, index) => make('th', { scope: 'col', class: index < 2 ? 'name' : null }, t(name)));
     const row = ({ layer, head, shift, selectionRate, rate, precision, recall }) => {
-      const open = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
+      const headButton = make('button', { type: 'button', data: { layer, head } }, shortName({ layer, head }));
       const values = [selectionRate, rate, precision, recall].map((value) => make('td', { class: 'numeric' }, twoDecimals(value)));
       const reading = make('td', {}, t(shift ? 'finder_after' : 'finder_own'));
-      return make('tr', {}, make('th', { scope: 'row' }, open), reading, ...values);
+      return make('tr', {}, make('th', { scope: 'row' }, headButton), reading, ...values);
     };
     const caption = make('caption', { class: 'hidden-text' }, t('gold_file'));
     replace(this.table, caption, make('thead', {}, make('tr', {}, ...titles)), make('tbody', {}, ...ranked.map(row)));

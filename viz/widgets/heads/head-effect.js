@@ -1,5 +1,5 @@
-// What a head contributes over a corpus: its mean effect, the words that it reads, how well it aligns words, and sentences
-// from the least to the most effect.
+// A head's contribution over a corpus: its mean effect, the words that it reads, its alignment error rate, and example
+// sentences by ascending effect.
 
 import { make, replace } from '../core/dom.js';
 import { formatSigned, twoDecimals } from '../core/map-view.js';

@@ -37,7 +37,7 @@ export function paragraph(facts, corpus, count) {
   return sentences;
 }
 
-/** Join sentences with spaces; a full-width full stop needs none. */
+/** Joins sentences with spaces, except after a full-width full stop. */
 export const joinSentences = (sentences) =>
   sentences.reduce((all, sentence) => (/[。！？]$/.test(all) ? `${all}${sentence}` : `${all} ${sentence}`));
 
@@ -65,7 +65,7 @@ export class HeadExplanation {
     on(['explain'], () => this.draw());
     this.list.addEventListener('click', (event) => {
       const number = event.target.closest('button')?.dataset.number;
-      if (number) this.go(number);
+      if (number) this.translateExample(number);
     });
   }
 
@@ -127,7 +127,7 @@ export class HeadExplanation {
   }
 
   /** Translates an example sentence and keeps this head selected. */
-  go(number) {
+  translateExample(number) {
     this.translate(this.corpusRecords.get(state.translation.model.name).texts[number]);
   }
 

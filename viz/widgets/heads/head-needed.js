@@ -15,8 +15,8 @@ export class HeadNeeded extends Question {
     super('head-needed');
     this.server = server;
     this.view = view;
-    this.off = make('button', { type: 'button', class: 'link' });
-    this.off.addEventListener('click', () => {
+    this.offButton = make('button', { type: 'button', class: 'link' });
+    this.offButton.addEventListener('click', () => {
       set({ interventions: JSON.stringify([this.change]), tab: 'whatif' });
       scrollTo(0, 0); // the changed sentence is at the top
     });
@@ -40,36 +40,36 @@ export class HeadNeeded extends Question {
     replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
     const request = translation.requestValues();
     const key = JSON.stringify([request, this.change, cell?.row ?? null]);
-    const places = cell ? visible.rows[cell.row].places : translation.target.map((_, index) => index);
+    const positions = cell ? visible.rows[cell.row].places : translation.target.map((_, index) => index);
     this.load(
       key,
       (signal) => callWithRetry(this.server.changed_translation, { request, interventions: [this.change] }, null, null, signal),
-      (answer) => this.show(answer, places),
+      (answer) => this.show(answer, positions),
       t('needed_waits', { head: shortName({ layer, head }) }),
     );
   }
 
-  show({ held: forced, answer, own }, places) {
+  show({ held: forced, answer, own }, positions) {
     const before = own ?? state.translation;
-    const product = (tokens) => places.reduce((all, index) => all * (tokens[index]?.probability ?? 0), 1);
-    const bar = (name, value, look) =>
+    const product = (tokens) => positions.reduce((all, index) => all * (tokens[index]?.probability ?? 0), 1);
+    const bar = (name, value, className) =>
       make(
         'div',
         { class: 'bar' },
         make('span', {}, t(name)),
-        make('span', { class: `track ${look}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
+        make('span', { class: `track ${className}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, twoDecimals(value)),
       );
     const isUnchanged = answer.text === before.text;
     const text = make('b', {}, make('bdi', { lang: state.translation.model.target }, answer.text));
-    this.off.textContent = t('needed_keep_off');
+    this.offButton.textContent = t('needed_keep_off');
     replace(
       this.body,
       make('p', { class: 'quiet' }, t('needed_probability')),
       bar('needed_with', product(before.target), 'with'),
       bar('needed_without', product(forced.target), 'without'),
       make('p', { class: 'outcome' }, ...fillElements(t(isUnchanged ? 'needed_same' : 'needed_other'), { text })),
-      this.off,
+      this.offButton,
     );
   }
 }

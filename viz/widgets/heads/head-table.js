@@ -109,12 +109,16 @@ export class HeadTable {
 
   row({ layer, head, role, measures }) {
     const isSelected = sameHead({ layer, head }, state);
-    const open = make('button', { type: 'button', data: { layer, head }, 'aria-pressed': String(isSelected) }, shortName({ layer, head }));
+    const headButton = make(
+      'button',
+      { type: 'button', data: { layer, head }, 'aria-pressed': String(isSelected) },
+      shortName({ layer, head }),
+    );
     const cells = this.columns.map((name) => {
       const value = measures[name];
       return make('td', { class: name === this.column ? 'numeric sorted' : 'numeric' }, value === value ? value.toFixed(2) : '–');
     });
-    return make('tr', { class: isSelected ? 'chosen' : null }, make('th', { scope: 'row' }, open), make('td', {}, role), ...cells);
+    return make('tr', { class: isSelected ? 'chosen' : null }, make('th', { scope: 'row' }, headButton), make('td', {}, role), ...cells);
   }
 
   focus({ column, layer, head }) {

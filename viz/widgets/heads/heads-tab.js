@@ -4,7 +4,7 @@ import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
-import { wordPlace } from '../core/written-word.js';
+import { wordPosition } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
 import { defaultActions } from '../headview/default-actions.js';
@@ -29,7 +29,7 @@ import { Ribbons } from './ribbons.js';
 import { WordEffects } from './word-effects.js';
 import { WeightComputed } from './weight-computed.js';
 
-const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
+const VIEW_PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'viewModes', 'sentence', 'strips', 'legend', 'written'];
 const OBSERVED_FIELDS = [
   'translation',
   'kind',
@@ -50,15 +50,15 @@ const OBSERVED_FIELDS = [
   'rival',
 ];
 
-const FORMS = ['matrix', 'effect', 'lines', 'numbers'];
+const VIEW_MODES = ['matrix', 'effect', 'lines', 'numbers'];
 
-/** A clicked word of the translation stays chosen in the encoder, in which it has no row. */
+/** Pin actions that also store the clicked target word, so that it stays chosen in the encoder, where it has no row. */
 function pinActions() {
   const { onPin, clearPins } = defaultActions(pageStore);
   return {
     onPin: (row, column) => {
       onPin(row, column);
-      if (state.kind !== 'encoder') set({ word: wordPlace(state.translation, { ...state, word: null }) });
+      if (state.kind !== 'encoder') set({ word: wordPosition(state.translation, { ...state, word: null }) });
     },
     clearPins: () => {
       clearPins();
@@ -67,10 +67,10 @@ function pinActions() {
   };
 }
 
-/** Effects have no maximum over heads: their sum is shown instead. */
+/** Replaces the maximum over heads by their sum, because effects have no maximum. */
 function withoutMaximum({ head, pinned }) {
-  const sum = (choice) => (choice === 'max' ? 'mean' : choice);
-  return { head: sum(head), ...(pinned?.head === 'max' ? { pinned: { ...pinned, head: 'mean' } } : {}) };
+  const toSum = (choice) => (choice === 'max' ? 'mean' : choice);
+  return { head: toSum(head), ...(pinned?.head === 'max' ? { pinned: { ...pinned, head: 'mean' } } : {}) };
 }
 
 const getElements = (...parts) => parts.filter(Boolean).map(({ element }) => element);
@@ -82,7 +82,7 @@ export async function mount({ element, server }) {
   if (isNarrow()) set({ fit: false }); // on a phone, maps of long sentences would have cells of two pixels
   element.classList.add('explorer');
   element.tabIndex = -1;
-  const open = () => state.tab === 'heads' && Boolean(state.translation);
+  const isVisible = () => state.tab === 'heads' && Boolean(state.translation);
   let maps = null;
   const effects = server?.map_effects && new EffectMaps(server, () => redrawAll());
   const newSource = (translation) => (effects ? new EffectSource(translation, effects) : new TranslationSource(translation));
@@ -99,10 +99,10 @@ export async function mount({ element, server }) {
     ...{
       store: pageStore,
       source,
-      open,
+      isVisible,
       parts: VIEW_PARTS,
       hosts,
-      forms: FORMS.filter((form) => effects || form !== 'effect'),
+      viewModes: VIEW_MODES.filter((viewMode) => effects || viewMode !== 'effect'),
       redraws: ['translation', 'tab'],
       callbacks: pinActions(),
     },
@@ -111,10 +111,10 @@ export async function mount({ element, server }) {
   const [tools, note] = [make('div', {}), make('p', {})];
   const drawTools = mountDisplayOptions(tools, note);
   const exportMenu = mountExportMenu(server);
-  const player = new Player(open);
+  const player = new Player(isVisible);
   const writing = new CandidatePanel((speed) => player.setSpeed(speed));
   const colouring = new MeasureWall(view);
-  const chips = server && new RoleChips(view, open);
+  const chips = server && new RoleChips(view, isVisible);
   const links = new LinkHeads(view);
   const questions = [
     server?.changed_translation && new HeadNeeded(server, view),
@@ -129,30 +129,30 @@ export async function mount({ element, server }) {
   // A saved page contains the measures, but the other parts need a server.
   view.wallElement.append(links.element);
   const twoModels = make('button', { type: 'button', class: 'link two-models', onclick: () => set({ tab: 'beside' }) });
-  const second = server && document.getElementById('panel-beside') ? twoModels : null;
-  view.element.append(make('div', { class: 'ask' }, ...getElements(...questions), second ?? '', writing.element));
+  const twoModelsLink = server && document.getElementById('panel-beside') ? twoModels : null;
+  view.element.append(make('div', { class: 'ask' }, ...getElements(...questions), twoModelsLink ?? '', writing.element));
   element.append(...getElements(explain, table, finder));
   view.show.append(make('div', {}, ...getElements(colouring, chips)), make('div', {}, tools, note, view.hints));
   view.end.append(exportMenu.element);
   if (onDesk) {
     view.wallElement.prepend(view.kindsElement);
     desk().player.append(player.element);
-    mountDeskPointer(view, open);
+    mountDeskPointer(view, isVisible);
     ribbons = new Ribbons(view);
-    const onlyHead = (names) => names.every((name) => ['layer', 'head', 'preview', 'pinned'].includes(name));
+    const onlyHeadChanged = (names) => names.every((name) => ['layer', 'head', 'preview', 'pinned'].includes(name));
     on([...OBSERVED_FIELDS, 'tab', 'language', 'row', 'column', 'hoverRow', 'hoverColumn', 'preview'], (names) => {
-      if (open()) onlyHead(names) ? ribbons.redraw() : ribbons.draw();
+      if (isVisible()) onlyHeadChanged(names) ? ribbons.redraw() : ribbons.draw();
     });
     desk().sentences.source?.addEventListener('headlight-words', () => {
-      if (!open()) return;
+      if (!isVisible()) return;
       view.highlight();
       ribbons.draw();
     });
   } else view.end.before(player.element);
-  printSheets(open);
-  mountKeyboard(() => (open() ? view : null));
+  printSheets(isVisible);
+  mountKeyboard(() => (isVisible() ? view : null));
   const draw = () => {
-    if (!open()) return;
+    if (!isVisible()) return;
     exportMenu.draw();
     twoModels.textContent = t('see_two_models');
     drawTools(view.view);
@@ -162,11 +162,11 @@ export async function mount({ element, server }) {
   const redrawAll = () => {
     view.draw();
     draw();
-    if (open()) ribbons?.draw();
+    if (isVisible()) ribbons?.draw();
   };
-  let effectMode = ''; // what the effects on display are on
+  let effectMode = ''; // key of the displayed effects' target
   const drawEffects = () => {
-    if (!open()) return;
+    if (!isVisible()) return;
     if (effects && state.view === 'effect') set(withoutMaximum(state));
     effects?.draw();
     const { place, rival } = effects?.query ?? {};
@@ -176,7 +176,7 @@ export async function mount({ element, server }) {
     redrawAll(); // the wall's colours change
   };
   on(['view', 'kind', 'lead', 'word', 'rival', 'head', 'pinned', 'translation', 'tab'], drawEffects);
-  on(['row', 'layer', 'words', 'special', 'language'], () => open() && effects?.draw());
+  on(['row', 'layer', 'words', 'special', 'language'], () => isVisible() && effects?.draw());
   on(['busy'], () => element.classList.toggle('busy', state.busy));
   draw();
   drawEffects();

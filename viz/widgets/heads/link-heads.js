@@ -12,7 +12,7 @@ import { effectLevel } from '../core/effect-scale.js';
 import { sumEffects } from '../headview/highlights.js';
 import { markedCell, weightsOfCell } from './marked-cell.js';
 
-const MAX_LISTED_HEADS = 4; // heads
+const MAX_LISTED_HEADS = 4;
 const STRONG_FROM = 0.5; // minimum weight for a head to make the link
 
 export class LinkHeads {

@@ -16,13 +16,13 @@ export function markedCell(view, { row, column }) {
  * All heads of a kind with their weights for a cell of `view`, in the order of the wall. Computes only that cell, unless
  * rows are rescaled.
  */
-export function weightsOfCell(source, view, showing, { row, column }) {
+export function weightsOfCell(source, view, displayOptions, { row, column }) {
   const { kind } = view;
   const [rows, columns] = [view.rows[row].places, view.columns[column].places];
   const getWeight = (head) =>
-    showing.special || !showing.rescale
+    displayOptions.special || !displayOptions.rescale
       ? reduceCells(source.translation.map(kind, head.layer, head.head), rows, columns)
-      : combinedWeights(source.view(kind, head, showing), [row], [column]);
+      : combinedWeights(source.view(kind, head, displayOptions), [row], [column]);
   return source
     .wallLayout(kind, { averages: false })
     .flat()

@@ -11,25 +11,25 @@ const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 /** Token count at which each target row is complete. */
-export function rowEnds(translation, showing) {
-  const { rows } = axes(translation, 'cross', showing);
+export function rowEnds(translation, displayOptions) {
+  const { rows } = axes(translation, 'cross', displayOptions);
   const stops = rows.map(({ places }) => places.at(-1) + 1);
-  const all = translation.target.length;
-  return stops.at(-1) === all ? stops : [...stops.slice(0, -1), all]; // a hidden end token appears with the last word
+  const tokenCount = translation.target.length;
+  return stops.at(-1) === tokenCount ? stops : [...stops.slice(0, -1), tokenCount]; // a hidden end token appears with the last word
 }
 
-/** Selection after `count` tokens: the row of the last one; none at the end. */
-export function selectionAt(translation, look, count) {
-  const all = translation.target.length;
-  const row = rowOfToken({ kind: look.kind, rows: axes(translation, look.kind, look).rows }, count - 1);
-  const changes = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
-  return look.kind === 'encoder' ? changes : { ...changes, row, column: null };
+/** State change that shows the first `count` tokens and pins the last one's row. `selection`: kind and display options. */
+export function selectionAt(translation, selection, count) {
+  const tokenCount = translation.target.length;
+  const row = rowOfToken({ kind: selection.kind, rows: axes(translation, selection.kind, selection).rows }, count - 1);
+  const changes = { written: count >= tokenCount ? null : count, hoverRow: null, hoverColumn: null };
+  return selection.kind === 'encoder' ? changes : { ...changes, row, column: null };
 }
 
 export class Player {
-  /** `open()`: whether the tab is visible. */
-  constructor(open) {
-    this.open = open;
+  /** `isVisible()`: whether the tab is visible. */
+  constructor(isVisible) {
+    this.isVisible = isVisible;
     this.speed = 1;
     this.timer = 0;
     this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
@@ -39,7 +39,7 @@ export class Player {
     this.slider.addEventListener('input', () => {
       const count = this.slider.valueAsNumber;
       this.pause(); // restores the slider's position
-      this.go(count);
+      this.showTokens(count);
     });
     document.addEventListener('keydown', (event) => this.key(event), true);
     on(['translation'], () => this.pause());
@@ -75,7 +75,7 @@ export class Player {
     this.draw();
   }
 
-  /** Change the speed, also during playback. */
+  /** Changes the speed, also during playback. */
   setSpeed(speed) {
     this.speed = speed;
     if (this.playing) this.play();
@@ -86,10 +86,10 @@ export class Player {
     const stops = rowEnds(state.translation, state);
     const next = stops.find((stop) => stop > (state.written ?? 0)) ?? state.translation.target.length;
     if (next === state.translation.target.length) this.pause();
-    this.go(next);
+    this.showTokens(next);
   }
 
-  go(count) {
+  showTokens(count) {
     set(selectionAt(state.translation, state, count));
   }
 
@@ -101,7 +101,7 @@ export class Player {
 
   /** Runs before other key handlers: Escape first ends the playback. */
   key(event) {
-    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (!this.isVisible() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const { target } = event;
     if (event.key === 'Escape' && (state.written !== null || this.playing) && !target.closest('[role=menu], [role=listbox]')) {
       event.preventDefault();
@@ -118,7 +118,7 @@ export class Player {
   // ---------------------------------------------------------------- drawing
 
   draw() {
-    if (!state.translation || !this.open()) return;
+    if (!state.translation || !this.isVisible()) return;
     const { target } = state.translation;
     const count = state.written ?? target.length;
     const values = { count, all: target.length };

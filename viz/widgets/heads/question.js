@@ -1,11 +1,10 @@
-// Questions next to the map, of which one is open at a time. While a question is open, the server computes its answer for the
-// current selection.
+// Questions next to the map. At most one is open, and the server computes its answer for the current selection.
 
 import { make } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { on, set, state } from '../core/state.js';
 
-const DEBOUNCE_MS = 250; // time without a change of the selection before a request is sent
+const DEBOUNCE_MS = 250; // milliseconds between the last change of the selection and the request
 
 export class Question {
   /**

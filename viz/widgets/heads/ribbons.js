@@ -7,13 +7,13 @@ import { effectiveHighlight, getHighlight } from '../headview/highlights.js';
 
 const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
 const MIN_LEVEL = 0.27; // minimum level of an effect's ribbon: 0.03 nats
-const MAX_RIBBONS = 160; // more would only be a grey area
+const MAX_RIBBONS = 160; // more ribbons overlap to a grey area
 const ARC = 0.8; // height of an arc, relative to the height of the area
 
 /** @typedef {{ left: number, top: number, bottom: number, width: number }} Box relative to the area of the ribbons */
 
 /** The size of the area and the boxes of the desk's words, by token key. */
-function measurePlaces() {
+function measureWords() {
   const area = desk().ribbons.getBoundingClientRect();
   const words = new Map();
   for (const word of deskWords()) {
@@ -32,13 +32,13 @@ export class Ribbons {
     this.picture = svg('svg', {});
     replace(desk().ribbons, this.picture);
     /** @type {{ height: number, words: Map<string, Box> } | null} */
-    this.places = null;
+    this.measurements = null;
     new ResizeObserver(() => this.draw()).observe(desk().ribbons);
   }
 
   /** Measures the words, then draws. */
   draw() {
-    this.places = null;
+    this.measurements = null;
     this.redraw();
   }
 
@@ -46,34 +46,37 @@ export class Ribbons {
   redraw() {
     const { view: visible, source, store } = this.view;
     if (!visible) return replace(/** @type {any} */ (this.picture));
-    this.places ??= measurePlaces();
-    const { places: area } = this;
+    this.measurements ??= measureWords();
+    const { measurements: area } = this;
     if (!area.height) return replace(/** @type {any} */ (this.picture));
     const getBox = (axis, position) =>
       source
         .keys(visible.kind, axis, visible[axis][position])
         .map((key) => area.words.get(key))
         .find(Boolean);
-    const now = effectiveHighlight(getHighlight(store.state));
+    const highlight = effectiveHighlight(getHighlight(store.state));
     const [rows, columns] = ['rows', 'columns'].map((axis) => visible[axis].map((_, index) => getBox(axis, index)));
-    // Ribbons of a sentence on several lines would cross its words: then only the highlighted ones are drawn.
+    // If a sentence has several lines, its ribbons cross its words, so only the highlighted ones are drawn.
     const wrapped = [rows, columns].some((boxes) => boxes.some((box) => box && Math.abs(box.top - boxes.find(Boolean).top) > 4));
-    const paths = this.cells(visible, now)
+    const paths = this.cells(visible, highlight)
       .filter(({ marked }) => marked || !wrapped)
-      .map(({ row, column, ...look }) => this.path(visible.kind, [rows[row], columns[column]], area, look));
+      .map(({ row, column, ...style }) => this.path(visible.kind, [rows[row], columns[column]], area, style));
     replace(/** @type {any} */ (this.picture), ...paths.filter(Boolean));
     return undefined;
   }
 
   /** The cells with a ribbon, the highlighted ones last, so that they are drawn on top. */
-  cells({ weights, effects = null, columns, rows }, now) {
-    const highlighted = now.rows || now.columns;
+  cells({ weights, effects = null, columns, rows }, highlight) {
+    const highlighted = highlight.rows || highlight.columns;
     const cells = [];
     for (let cell = 0; cell < weights.length; cell++) {
       const weight = effects ? Math.abs(signedLevel(effects[cell])) : weights[cell];
       if (!(weight >= (effects ? MIN_LEVEL : MIN_WEIGHT))) continue;
       const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
-      const marked = Boolean(highlighted) && (!now.rows || now.rows.includes(row)) && (!now.columns || now.columns.includes(column));
+      const marked =
+        Boolean(highlighted) &&
+        (!highlight.rows || highlight.rows.includes(row)) &&
+        (!highlight.columns || highlight.columns.includes(column));
       cells.push({ row, column, weight, marked, opposes: Boolean(effects) && effects[cell] < 0 });
     }
     cells.sort((a, b) => Number(a.marked) - Number(b.marked) || a.weight - b.weight);
@@ -84,7 +87,7 @@ export class Ribbons {
     if (!row || !column) return null;
     const centre = ({ left, width }) => left + width / 2;
     const [from, to] = [centre(column), centre(row)];
-    const look = {
+    const attributes = {
       'stroke-width': String(marked ? 2 + 5 * weight : 0.5 + 2.5 * weight),
       class: [marked && 'marked', opposes && 'opposes'].filter(Boolean).join(' '),
     };
@@ -94,10 +97,14 @@ export class Ribbons {
       const [edge, height] = kind === 'encoder' ? [0, ARC * area.height] : [area.height, -ARC * area.height];
       const relativeDistance = Math.min(1, Math.abs(from - to) / 320);
       const d = `M${from} ${edge}C${from} ${edge + height * relativeDistance} ${to} ${edge + height * relativeDistance} ${to} ${edge}`;
-      return svg('path', { d, 'stroke-opacity': opacity, ...look });
+      return svg('path', { d, 'stroke-opacity': opacity, ...attributes });
     }
     const [top, bottom] = [Math.min(0, column.bottom + 3), Math.max(area.height, row.top - 2)];
     const middle = (top + bottom) / 2;
-    return svg('path', { d: `M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}`, 'stroke-opacity': opacity, ...look });
+    return svg('path', {
+      d: `M${from} ${top}C${from} ${middle} ${to} ${middle} ${to} ${bottom}`,
+      'stroke-opacity': opacity,
+      ...attributes,
+    });
   }
 }

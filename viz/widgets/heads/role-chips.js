@@ -44,8 +44,8 @@ export function headsByRole(translation, kind) {
 export const nextIndex = (heads, index) => (index + 1 < heads.length ? index + 1 : -1);
 
 export class RoleChips {
-  /** `view`: the head view whose wall shows the outlines; `open()`: whether the tab is visible. */
-  constructor(view, open) {
+  /** `view`: the head view whose wall shows the outlines; `isVisible()`: whether the tab is visible. */
+  constructor(view, isVisible) {
     this.view = view;
     this.index = -1; // index of the open head among the role's heads
     /** @type {Map<string, any[]>} */
@@ -62,7 +62,7 @@ export class RoleChips {
       if (chip) this.press(chip.dataset.role);
     });
     document.addEventListener('keydown', (event) => {
-      if (!open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+      if (!isVisible() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
       if (event.key.toLowerCase() === 'c') this.press(this.role ?? this.roles.keys().next().value);
       else if (event.key === 'Escape') this.clear();
     });
@@ -106,7 +106,7 @@ export class RoleChips {
     this.name.textContent = t('chips_name');
     this.list.setAttribute('aria-label', t('chips_name'));
     const key = JSON.stringify([
-      [...this.roles].map(([role, own]) => [role, own.length]),
+      [...this.roles].map(([role, heads]) => [role, heads.length]),
       this.role,
       this.index,
       state.language,

@@ -1,4 +1,4 @@
-// "How is this weight computed?": score, exponential and share of the strongest keys of a row, and the rest.
+// "How is this weight computed?": score, exponential and share of the strongest keys of a row, and the sums of all other keys.
 
 import { callWithRetry } from '../core/boot.js';
 import { make, replace, tableHead } from '../core/dom.js';
@@ -29,9 +29,9 @@ export class WeightComputed extends Question {
     if (!cell || !single) return;
     const row = view.rows[cell.row].places[0]; // for a whole word, the row of its first token
     const weights = translation.map(kind, layer, head);
-    const places = view.columns[cell.column].places;
-    const ownWeights = places.map((position) => weights.weights[row * weights.columns + position]);
-    const column = places[argMax(ownWeights)];
+    const positions = view.columns[cell.column].places;
+    const ownWeights = positions.map((position) => weights.weights[row * weights.columns + position]);
+    const column = positions[argMax(ownWeights)];
     this.title.textContent = t('computed_title', { weight: threeDecimals(Math.max(...ownWeights) || 0) });
     const query = { request: translation.requestValues(), kind, layer, head, row, column, every: true };
     this.load(
@@ -43,17 +43,15 @@ export class WeightComputed extends Question {
   }
 
   show({ scores, powers, total, weights, allowed }, keys, selectedKey) {
-    const ranked = [...keys.keys()].filter((place) => allowed[place]).sort((left, right) => weights[right] - weights[left]);
-    const visibleKeys = [selectedKey, ...ranked.filter((place) => place !== selectedKey)]
-      .slice(0, MAX_KEYS)
-      .filter((place) => allowed[place]);
+    const ranked = [...keys.keys()].filter((key) => allowed[key]).sort((left, right) => weights[right] - weights[left]);
+    const visibleKeys = [selectedKey, ...ranked.filter((key) => key !== selectedKey)].slice(0, MAX_KEYS).filter((key) => allowed[key]);
     visibleKeys.sort((a, b) => weights[b] - weights[a]);
     const otherKeys = ranked.filter((key) => !visibleKeys.includes(key));
-    const sum = (numbers, places) => places.reduce((all, position) => all + numbers[position], 0);
-    const line = (name, score, power, weight, look = '') =>
+    const sum = (numbers, keys) => keys.reduce((all, key) => all + numbers[key], 0);
+    const line = (name, score, power, weight, className = '') =>
       make(
         'tr',
-        { class: look },
+        { class: className },
         make('th', { scope: 'row' }, name),
         ...[score, power, weight].map((text) => make('td', { class: 'numeric' }, text)),
       );
@@ -68,7 +66,7 @@ export class WeightComputed extends Question {
           const name = make('bdi', {}, keys[index].label);
           return line(
             name,
-            threeDecimals(scores[index]), // rounded further, the exponential would not match
+            threeDecimals(scores[index]), // with fewer digits, the displayed exponential would not match
             formatLarge(powers[index]),
             threeDecimals(weights[index]),
             index === selectedKey ? 'chosen' : '',

@@ -1,6 +1,6 @@
-// "Which heads wrote this word?": the heads with the largest effect on it, predicted by one backward pass and measured
-// by a run without each head. While the question is open, the wall shows every head's effect, and the shown head is measured,
-// too. The effect is on the word's log probability or on its lead over a rival.
+// "Which heads wrote this word?": the heads with the largest effect on the word's log probability or on its lead over a
+// rival, predicted by one backward pass and measured by a run without each head. While the question is open, the wall
+// shows every head's effect, and the displayed head is measured, too.
 
 import { callWithRetry } from '../core/boot.js';
 import { make, fillElements, replace } from '../core/dom.js';
@@ -18,7 +18,7 @@ import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { markedCell } from './marked-cell.js';
 
-const SURE_FROM = 0.9; // probability from which only the lead over a rival shows what a head does
+const SURE_FROM = 0.9; // from this probability on, only the word's lead over a rival shows a head's effect
 
 export class WordEffects extends Question {
   /**
@@ -172,14 +172,14 @@ export class WordEffects extends Question {
   }
 }
 
-/** Position of the word of the marked cell; for a whole word, that of its first token. Null: none. */
+/** Position of the first token of the word in the marked cell's row; in the encoder, of the chosen word. Null: none. */
 function markedWord(visible) {
   if (state.kind === 'encoder') return state.word;
   const cell = markedCell(visible, state);
   return cell && visible.rows[cell.row].places[0];
 }
 
-/** The rival that is selected at first: the likeliest other token if the model is sure of the word, or if maps show leads. */
+/** The default rival: the most probable other token if the model is sure of the word or if maps show leads, else none. */
 function defaultRival(token) {
   const isShown = state.lead || token.probability >= SURE_FROM;
   return { id: isShown ? (otherTokens(token)[0]?.[1] ?? null) : null };

@@ -1,5 +1,5 @@
-// Questions of the worksheet. Each is answered from the printed map or from the numbers that it quotes, so the key
-// is computed from the same rounded numbers.
+// Questions of the worksheet. Pupils answer them from the printed map or from quoted numbers, so the answer key is computed
+// from the same rounded numbers.
 
 import { isWord } from '../core/default-head.js';
 import { argMax, rowWeights, twoDecimals } from '../core/map-view.js';
@@ -7,10 +7,10 @@ import { rowText } from '../parts/row-name.js';
 
 export const MAX_WORDS = 32; // words per side that fit on paper
 const MIN_MARGIN = 0.3; // lead of a row's strongest weight that is visible in print
-const MIN_QUOTED = 0.05; // smallest weight in a question that is calculated
-const QUESTIONS_PER_MAP = 3; // maximum of those that read the map
+const MIN_QUOTED = 0.05; // smallest weight that a calculation quotes
+const MAX_READING_QUESTIONS = 3; // questions per map that are answered by reading it
 
-/** @typedef {{ kind: string, values: Record<string, string>, answer: string, room?: boolean }} Exercise `room`: space to calculate */
+/** @typedef {{ kind: string, values: Record<string, string>, answer: string, needsSpace?: boolean }} Exercise `needsSpace`: whether it needs space to calculate */
 
 /**
  * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a shifted head
@@ -31,7 +31,7 @@ export function clearRows({ rows, columns, weights }, late = false) {
       rowOfWeights[strongest] - second >= MIN_MARGIN;
     return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowOfWeights[strongest] } : null;
   });
-  return exercises.filter(Boolean).slice(0, QUESTIONS_PER_MAP);
+  return exercises.filter(Boolean).slice(0, MAX_READING_QUESTIONS);
 }
 
 const printedRow = ({ weights, columns }, row) =>
@@ -47,7 +47,7 @@ export function exercisesFor(map, late) {
   return [...reading, ...calculations(map)];
 }
 
-/** What the other words share, how far apart two scores are, and in the decoder how many words a row may read. */
+/** Exercises to calculate: the remaining weight of a row, the difference of two scores and, in the decoder, the number of visible words. */
 function calculations(map) {
   const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: twoLargest(printedRow(map, row)) }));
   const exerciseRow = candidates.find(
@@ -58,7 +58,7 @@ function calculations(map) {
 }
 
 function rowExercises({ columns }, { item, best: [first, second] }) {
-  const [a, b] = [first.weight, second.weight].map(rounded);
+  const [a, b] = [first.weight, second.weight].map(roundWeight);
   const values = {
     row: rowText(item),
     first: columns[first.column].label,
@@ -67,8 +67,8 @@ function rowExercises({ columns }, { item, best: [first, second] }) {
     b: twoDecimals(b),
   };
   return [
-    { kind: 'asks_rest', values, answer: twoDecimals(1 - a - b), room: true },
-    { kind: 'asks_scores', values, answer: twoDecimals(Math.log(a / b)), room: true },
+    { kind: 'asks_rest', values, answer: twoDecimals(1 - a - b), needsSpace: true },
+    { kind: 'asks_scores', values, answer: twoDecimals(Math.log(a / b)), needsSpace: true },
   ];
 }
 
@@ -76,10 +76,10 @@ const countExercise = ({ rows }, { item, row }) => ({
   kind: 'asks_mask',
   values: { row: rowText(item) },
   answer: `${row + 1} + ${rows.length - row - 1} = ${rows.length}`,
-  room: true,
+  needsSpace: true,
 });
 
-const rounded = (weight) => Math.round(weight * 100) / 100;
+const roundWeight = (weight) => Math.round(weight * 100) / 100;
 
 function twoLargest(weights) {
   const ranked = weights.map((weight, column) => ({ weight, column })).sort((a, b) => b.weight - a.weight);

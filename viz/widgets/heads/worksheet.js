@@ -1,6 +1,5 @@
-// A worksheet: the sentence, one map of each kind, questions generated from the weights with room to calculate, and the
-// answers on the last page.
-// Printing from Heads creates it with the selected heads.
+// The worksheet that replaces the page when the See view is printed: the sentence, a map of the selected head of each
+// kind, questions generated from the weights with space to calculate, and the answers on the last page.
 
 import { make, tableHead } from '../core/dom.js';
 import { selectionInKind } from '../core/selection.js';
@@ -18,12 +17,12 @@ import { exercisesFor, MAX_WORDS } from './worksheet-questions.js';
 
 const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
 
-/** Prints the worksheet instead of the page if `open()` is true. */
-export function printSheets(open) {
+/** Prints the worksheet instead of the page if `isVisible()` is true. */
+export function printSheets(isVisible) {
   let sheet = null;
   addEventListener('beforeprint', () => {
     sheet?.remove();
-    sheet = open() ? buildWorksheet() : null;
+    sheet = isVisible() ? buildWorksheet() : null;
     if (sheet) document.querySelector('.gradio-container').append(sheet);
   });
   addEventListener('afterprint', () => {
@@ -52,8 +51,8 @@ function buildWorksheet() {
 
 function worksheetPart(map, questions) {
   const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
-  const lines = questions.map(({ number, kind, values, room }) =>
-    make('li', { value: number }, t(`sheet_${kind}`, values), make('i', {}), room ? make('div', { class: 'room' }) : null),
+  const lines = questions.map(({ number, kind, values, needsSpace }) =>
+    make('li', { value: number }, t(`sheet_${kind}`, values), make('i', {}), needsSpace ? make('div', { class: 'room' }) : null),
   );
   return make('section', {}, title, mapTable(map), make('ol', {}, ...lines));
 }

@@ -10,9 +10,9 @@ import { rowLabelWidth } from './label-size.js';
 const GAP = 24; // pixels between two maps side by side
 
 export class Comparison {
-  constructor(plotly, showing) {
-    this.showing = showing;
-    this.maps = [{}, { rowLabels: isNarrow() }, { difference: true }].map((options) => new Heatmap(plotly, showing, options));
+  constructor(plotly, displayOptions) {
+    this.displayOptions = displayOptions;
+    this.maps = [{}, { rowLabels: isNarrow() }, { difference: true }].map((options) => new Heatmap(plotly, displayOptions, options));
     this.captions = this.maps.map(() => [make('h3', {}), make('p', { class: 'sub' })]);
     this.frames = this.maps.map((map, number) => make('div', { class: 'frame' }, ...this.captions[number], map.element));
     this.largest = make('div', { class: 'largest' });
@@ -30,7 +30,7 @@ export class Comparison {
     const minus = (name) => first[name]?.map((value, cell) => value - second[name][cell]);
     const difference = { ...second, maximum: true, weights: minus('weights'), effects: minus('effects') };
     // All maps have the same cell size. Two fit side by side, with row labels on the left of the first.
-    const labels = rowLabelWidth(second, this.showing.fit);
+    const labels = rowLabelWidth(second, this.displayOptions.fit);
     const plane = Math.floor((width - labels - GAP) / 2);
     const widths = isNarrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
     this.drawCaptions(source, [first, second]);
@@ -61,7 +61,7 @@ export class Comparison {
 }
 
 /** Sentence with the mean absolute difference of A and B, worded for the view mode. */
-export function differenceText(first, second, form) {
+export function differenceText(first, second, viewMode) {
   let [sum, count] = [0, 0];
   const [a, b] = [first, second].map(({ effects, weights }) => effects ?? weights);
   for (const [cell, weight] of first.weights.entries()) {
@@ -69,6 +69,6 @@ export function differenceText(first, second, form) {
     if (!Number.isNaN(weight + gap)) [sum, count] = [sum + gap, count + 1];
   }
   const names = { lines: 'compare_says_lines', numbers: 'compare_says_numbers' };
-  const name = first.effects ? 'compare_says_effect' : (names[form] ?? 'compare_says');
+  const name = first.effects ? 'compare_says_effect' : (names[viewMode] ?? 'compare_says');
   return t(name, { difference: threeDecimals(sum / count) });
 }

@@ -3,34 +3,34 @@
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals } from '../core/map-view.js';
 import { sentenceGap, t } from '../core/i18n.js';
-import { hasAny, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
+import { hasHighlight, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
 
 const LETTER_PX = 10.7; // mean width of a headline letter at the default size
-const SMALLER = 1.25; // letters per line at the size of class `long`, relative to the default size
+const LONG_LINE_FACTOR = 1.25; // lettersPerLine per line with the class `long`, relative to the default size
 const MIN_EFFECT = 0.005; // nats; smaller effects are reported as none
 
-/** Width in Latin letters; East Asian characters count as two. */
+/** Width in Latin lettersPerLine; East Asian characters count as two. */
 const displayWidth = (text) => text.length + (text.match(/[\u2e80-\uffdc]/g)?.length ?? 0);
 
 /** Returns the function that updates the sentence. */
 export function mountDescription(element) {
   element.classList.add('sentence');
 
-  let letters = Number.POSITIVE_INFINITY; // per line
+  let lettersPerLine = Number.POSITIVE_INFINITY;
   new ResizeObserver(() => {
-    letters = element.clientWidth / LETTER_PX;
+    lettersPerLine = element.clientWidth / LETTER_PX;
     fit(displayWidth(element.textContent));
   }).observe(element);
   const fit = (length) => {
-    element.classList.toggle('long', length > letters && length <= SMALLER * letters);
-    element.classList.toggle('longest', length > SMALLER * letters);
+    element.classList.toggle('long', length > lettersPerLine && length <= LONG_LINE_FACTOR * lettersPerLine);
+    element.classList.toggle('longest', length > LONG_LINE_FACTOR * lettersPerLine);
   };
 
-  /** `now`: highlighted rows and columns; `otherView`: view A of a comparison. */
-  return function describe(source, view, now, otherView = null) {
+  /** `highlight`: highlighted rows and columns; `otherView`: view A of a comparison. */
+  return function describe(source, view, highlight, otherView = null) {
     const idle = () => [t(isTouch() ? 'readout_tap' : 'readout_idle')];
-    const highlightText = () => (otherView ? differenceText(source, otherView, view, now) : attentionText(source, view, now));
-    replace(element, ...(hasAny(now) ? highlightText() : idle()));
+    const highlightText = () => (otherView ? differenceText(source, otherView, view, highlight) : attentionText(source, view, highlight));
+    replace(element, ...(hasHighlight(highlight) ? highlightText() : idle()));
     fit(displayWidth(element.textContent));
     element.title = element.textContent; // the sentence may be truncated
   };
@@ -38,10 +38,10 @@ export function mountDescription(element) {
 
 const tokenName = (source, view, axis, index) => make('b', {}, source.name(view, axis, [index]));
 
-function attentionText(source, view, now) {
-  const weights = highlightWeights(view, now);
-  const row = now.rows?.[0] ?? argMax(weights.rows);
-  const column = now.columns?.[0] ?? argMax(weights.columns);
+function attentionText(source, view, highlight) {
+  const weights = highlightWeights(view, highlight);
+  const row = highlight.rows?.[0] ?? argMax(weights.rows);
+  const column = highlight.columns?.[0] ?? argMax(weights.columns);
   const weight = combinedWeights(view, [row], [column]);
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (weight !== weight) return fillElements(t('says_masked'), names);
@@ -71,11 +71,11 @@ function effectRival(rival) {
   return make('span', { class: 'quiet' }, ...fillElements(t(rival ? 'effect_over' : 'effect_over_any'), { rival: make('bdi', {}, rival) }));
 }
 
-/** In a comparison, the cell with the largest difference represents a row or a column. */
-function differenceText(source, otherView, view, now) {
-  const [first, second] = [highlightWeights(otherView, now), highlightWeights(view, now)];
+/** Describes a cell of a comparison: the highlighted one, or the one that differs most in the highlighted row or column. */
+function differenceText(source, otherView, view, highlight) {
+  const [first, second] = [highlightWeights(otherView, highlight), highlightWeights(view, highlight)];
   const gap = (axis) => argMax(second[axis].map((weight, index) => Math.abs(first[axis][index] - weight)));
-  const [row, column] = [now.rows?.[0] ?? gap('rows'), now.columns?.[0] ?? gap('columns')];
+  const [row, column] = [highlight.rows?.[0] ?? gap('rows'), highlight.columns?.[0] ?? gap('columns')];
   const [a, b] = [otherView, view].map((mapView) => combinedWeights(mapView, [row], [column]));
   const names = { query: tokenName(source, view, 'rows', row), key: tokenName(source, view, 'columns', column) };
   if (b !== b) return fillElements(t('says_masked'), names);
@@ -85,8 +85,8 @@ function differenceText(source, otherView, view, now) {
     return fillElements(t('effect_says_difference', numbers), names);
   }
   const errorBounds = [errorBound(otherView, a, [row], [column]), errorBound(view, b, [row], [column])];
-  const apart = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, errorBounds[0]) + Math.max(WEIGHT_ERROR, errorBounds[1]));
-  const difference = `${a < b ? '−' : '+'}${apart}`;
+  const distance = formatCertain(Math.abs(a - b), Math.max(WEIGHT_ERROR, errorBounds[0]) + Math.max(WEIGHT_ERROR, errorBounds[1]));
+  const difference = `${a < b ? '−' : '+'}${distance}`;
   return fillElements(
     t('says_difference', { difference, a: formatCertain(a, errorBounds[0]), b: formatCertain(b, errorBounds[1]) }),
     names,

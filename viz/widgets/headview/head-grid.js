@@ -1,4 +1,4 @@
-// All heads as thumbnails. For a translation, rows are layers and columns are heads, followed by averages and maxima.
+// The grid of thumbnails, one per head. For a translation, rows are layers and columns are heads, followed by means and maxima.
 
 import { effectLevel } from '../core/effect-scale.js';
 import { make, replace } from '../core/dom.js';
@@ -44,26 +44,26 @@ export class HeadGrid {
     });
   }
 
-  /** Draws all heads of a source; `showing`: display options. */
-  draw(source, kind, showing) {
-    const rows = source.wallLayout(kind, showing);
+  /** Draws all heads of a source; `displayOptions`: display options. */
+  draw(source, kind, displayOptions) {
+    const rows = source.wallLayout(kind, displayOptions);
     const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);
-      const averaged = rows.flat().some(({ head }) => head === 'mean');
-      this.element.className = source.layered ? `wall-grid${averaged ? ' averaged' : ''}` : 'wall-flow';
+      const hasAverages = rows.flat().some(({ head }) => head === 'mean');
+      this.element.className = source.layered ? `wall-grid${hasAverages ? ' averaged' : ''}` : 'wall-flow';
       replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
       this.needsFocus = focused;
     }
     this.drawnShape = shape;
-    this.paint(source, kind, showing);
+    this.paint(source, kind, displayOptions);
   }
 
   /** Repaints the thumbnails for which `filter(head)` is true. */
-  paint(source, kind, showing, filter = (_head) => true) {
+  paint(source, kind, displayOptions, filter = (_head) => true) {
     for (const button of this.buttons()) {
       const head = getHead(button);
-      if (filter(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, showing), showing);
+      if (filter(head)) paint(button.firstElementChild, source.thumbnailMap(kind, head, displayOptions), displayOptions);
     }
   }
 
@@ -71,20 +71,20 @@ export class HeadGrid {
   layers(source, rows) {
     const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
-    const short = { mean: source.averageName ?? t('mean_short'), max: t('maximum_short') };
+    const shortNames = { mean: source.averageName ?? t('mean_short'), max: t('maximum_short') };
     const across = rows[0].map(({ head }) => head);
-    const numbered = across.filter((head) => typeof head === 'number').length;
-    this.element.style.setProperty('--heads', numbered);
-    this.element.style.setProperty('--average-columns', across.length - numbered);
+    const headCount = across.filter((head) => typeof head === 'number').length;
+    this.element.style.setProperty('--heads', headCount);
+    this.element.style.setProperty('--average-columns', across.length - headCount);
     const cells = [caption('')];
     for (const head of across) {
       if (head === 'mean') cells.push(gap('gap'));
-      cells.push(caption(short[head] ?? head + 1));
+      cells.push(caption(shortNames[head] ?? head + 1));
     }
     for (const row of rows) {
       const [{ layer }] = row;
       if (layer === 'mean') cells.push(gap('gap-row'));
-      cells.push(caption(short[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
+      cells.push(caption(shortNames[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
       for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, createThumbnail(source, head));
     }
     return cells;
@@ -130,8 +130,8 @@ function flowLayout(source, heads) {
   return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, createThumbnail(source, head), caption(head)));
 }
 
-const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
-const getHead = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
+const parseIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const getHead = (button) => ({ layer: parseIndex(button.dataset.layer), head: parseIndex(button.dataset.head) });
 
 /** Paints the square root of each weight, so that thumbnails show faint patterns. */
 function paint(canvas, { weights, effects = null, rows, columns }, { scale, palette }) {

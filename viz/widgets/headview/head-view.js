@@ -9,7 +9,7 @@ import { mountLegend } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { stepButtons } from '../parts/step-buttons.js';
 import { differenceText } from './comparison.js';
-import { viewMode, mountViewModes } from './view-modes.js';
+import { currentViewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
 import { defaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
@@ -33,9 +33,10 @@ const HIGHLIGHT_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'written']
  * A view of heads inside `root`. Options:
  * - `store`: {state, set, on} with the selection (`VIEW_STATE` in core/store.js) and the display options;
  * - `source()`: the data, with the interface of `TranslationSource`, or null if nothing is loaded;
- * - `parts`: optional parts: kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend, written;
- * - `forms`: available view modes;
- * - `redraws`: more fields of the store that trigger a redraw; `open()`: whether the view is visible;
+ * - `parts`: names of the optional parts to build: kinds, wall, hints, list, sums, pin, viewModes, sentence, strips,
+ *   readout, legend, written;
+ * - `viewModes`: names of the available view modes;
+ * - `redraws`: more fields of the store that trigger a redraw; `isVisible()`: whether the view is visible;
  * - `callbacks`: overrides default actions: `choose(head, event)` (keys have no event), `onHover(row, column)`,
  *   `onPin(row, column)`, `clearPins()`, and `getPins()`. The host then calls `highlight(marks)`;
  * - `hosts`: elements outside the view: `sentence`, which describes the highlight, and `strips`, the sentences' words;
@@ -53,9 +54,9 @@ class HeadView {
       store,
       source,
       parts = [],
-      forms = ['matrix'],
+      viewModes = ['matrix'],
       redraws = [],
-      open = () => true,
+      isVisible = () => true,
       callbacks = {},
       hosts = /** @type {any} */ ({}),
       ...names
@@ -63,8 +64,8 @@ class HeadView {
   ) {
     this.root = root;
     this.store = store;
-    this.forms = forms;
-    this.open = open;
+    this.viewModes = viewModes;
+    this.isVisible = isVisible;
     this.getSource = source;
     this.parts = new Set(parts);
     this.hosts = hosts;
@@ -83,14 +84,14 @@ class HeadView {
     this.maps = maps;
     this.wall = wall;
     mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.callbacks);
-    const everything = [...MAP_FIELDS, ...redraws];
+    const redrawFields = [...MAP_FIELDS, ...redraws];
     const changed = (names) => {
-      if (names.some((name) => everything.includes(name))) this.draw();
+      if (names.some((name) => redrawFields.includes(name))) this.draw();
       else if (names.some((name) => HEAD_FIELDS.includes(name))) this.onHeadChanged(names);
       else this.highlight();
     };
     this.subscriptions = [
-      store.on([...everything, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
+      store.on([...redrawFields, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
       onPage(['theme', 'language', 'beamer'], () => this.draw()),
     ];
     this.observer = new ResizeObserver(() => this.onResize());
@@ -102,8 +103,8 @@ class HeadView {
   build() {
     const { parts, store, hosts } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
-    const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'forms'];
-    const [kinds, wallPart, list, sentence, strips, readout, legend, forms] = names.map(part);
+    const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'viewModes'];
+    const [kinds, wallPart, list, sentence, strips, readout, legend, viewModes] = names.map(part);
     const [previous, next] = stepButtons((step) => this.moveHead(step));
     this.previous = previous;
     this.next = next;
@@ -112,7 +113,7 @@ class HeadView {
     const [pin, pinText] = iconToggle(PIN, () => this.togglePin());
     this.pin = pin;
     this.pinText = pinText;
-    this.end = make('div', { class: 'end' }, forms); // hosts may append buttons
+    this.end = make('div', { class: 'end' }, viewModes); // hosts may append buttons
     const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
     this.description = make('p', { class: 'says' });
@@ -134,7 +135,7 @@ class HeadView {
     this.grid = wall.grid;
     this.kindsElement = kinds;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source, this.names.shortKinds);
-    this.drawForms = forms && mountViewModes(forms, store, this.forms);
+    this.drawViewModes = viewModes && mountViewModes(viewModes, store, this.viewModes);
     this.ownStrips = strips && mountTokenStrips(strips);
     this.describes = [sentence, hosts.sentence].filter(Boolean).map(mountDescription);
     this.read = readout && mountReadout(readout);
@@ -150,11 +151,11 @@ class HeadView {
 
   // ---------------------------------------------------------------- drawing
 
-  /** Draws everything, after a change of source, kind or display options. */
+  /** Draws redrawFields, after a change of source, kind or display options. */
   draw() {
     this.source = this.getSource();
     if (!this.source) this.view = null;
-    if (!this.source || !this.open()) return;
+    if (!this.source || !this.isVisible()) return;
     const { state } = this.store;
     if (this.marks) this.marks = NO_HIGHLIGHT;
     freezeHeights(this, Boolean(state.still));
@@ -166,7 +167,7 @@ class HeadView {
 
   /** Draws the head and updates the wall, after a change of head or view mode. */
   onHeadChanged(changed) {
-    if (!this.source || !this.open()) return;
+    if (!this.source || !this.isVisible()) return;
     if (changed.some((name) => name !== 'preview' && name !== 'threshold')) this.wall.mark(this.store.state, this.updateSelection());
     this.drawHead();
   }
@@ -178,14 +179,14 @@ class HeadView {
   drawHead() {
     const { source, store } = this;
     const { state } = store;
-    const form = viewMode(this.forms, state);
+    const viewMode = currentViewMode(this.viewModes, state);
     this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
     this.otherView = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
     this.drawTitle(state);
-    this.drawForms?.();
+    this.drawViewModes?.();
     const name = this.names.mapName(this.title.textContent);
     if (!source.mapped) this.maps.clear();
-    else this.maps.show(source, this.view, { other: this.otherView, form, name });
+    else this.maps.show(source, this.view, { other: this.otherView, viewMode, name });
     this.drawLegend?.(this.view, this.otherView);
     this.drawStatus();
     this.highlight();
@@ -203,11 +204,11 @@ class HeadView {
   }
 
   drawStatus() {
-    const form = viewMode(this.forms, this.store.state);
-    const now = effectiveHighlight(this.currentMarks());
+    const viewMode = currentViewMode(this.viewModes, this.store.state);
+    const highlight = effectiveHighlight(this.currentMarks());
     replace(
       this.description,
-      ...(this.otherView ? [differenceText(this.otherView, this.view, form)] : this.source.captionElements(this.view, now)),
+      ...(this.otherView ? [differenceText(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
     );
   }
 
@@ -216,20 +217,20 @@ class HeadView {
     return this.marks ?? getHighlight(this.store.state);
   }
 
-  /** Highlights the hovered or pinned words in strips, labels, read-out and list. */
+  /** Highlights the hovered or pinned words in strips, labels, read-out and list. `marks`: see `NO_HIGHLIGHT`; null: the store's. */
   highlight(marks = this.marks) {
     this.marks = marks;
-    if (!this.view || !this.open()) return;
+    if (!this.view || !this.isVisible()) return;
     const { source, view, otherView } = this;
-    const all = this.currentMarks();
-    const now = effectiveHighlight(all);
-    if (this.strips) shadeStrips(this.strips, source, view, now, this.store.state);
+    const currentMarks = this.currentMarks();
+    const highlight = effectiveHighlight(currentMarks);
+    if (this.strips) shadeStrips(this.strips, source, view, highlight, this.store.state);
     if (this.parts.has('written')) this.hideUnwritten();
-    this.maps.highlight(all);
-    for (const describe of this.describes) describe(source, view, now, otherView);
-    this.read?.(source, view, now, all.missing);
-    this.list?.(source, view, now, Boolean(otherView));
-    if (source.rest) this.drawStatus();
+    this.maps.highlight(currentMarks);
+    for (const describe of this.describes) describe(source, view, highlight, otherView);
+    this.read?.(source, view, highlight, currentMarks.missing);
+    this.list?.(source, view, highlight, Boolean(otherView));
+    if (source.defaultWeights) this.drawStatus();
   }
 
   /** Hides tokens that are not written yet. */
@@ -241,7 +242,7 @@ class HeadView {
   }
 
   onResize() {
-    if (this.view && this.open() && this.maps.hasResized()) this.drawHead();
+    if (this.view && this.isVisible() && this.maps.hasResized()) this.drawHead();
   }
 
   // ---------------------------------------------------------------- pointer and keys
@@ -264,9 +265,9 @@ class HeadView {
     chooseKind(this.store, this.source.translation, kind);
   }
 
-  nextForm() {
-    const { forms, store } = this;
-    store.set({ view: forms[(forms.indexOf(viewMode(forms, store.state)) + 1) % forms.length] });
+  nextViewMode() {
+    const { viewModes, store } = this;
+    store.set({ view: viewModes[(viewModes.indexOf(currentViewMode(viewModes, store.state)) + 1) % viewModes.length] });
   }
 
   /** Moves the pin by `step` rows or columns. */

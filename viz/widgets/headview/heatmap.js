@@ -10,7 +10,7 @@ import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } fr
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
-import { hasAny, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
+import { hasHighlight, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
 import { DENSE_FROM, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
@@ -23,13 +23,13 @@ const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only t
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
- * A map with its labels. `showing`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
+ * A map with its labels. `displayOptions`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
  * the map on the left has them.
  */
 export class Heatmap {
-  constructor(plotly, showing, { difference = false, rowLabels = true } = {}) {
+  constructor(plotly, displayOptions, { difference = false, rowLabels = true } = {}) {
     this.plotly = plotly;
-    this.showing = showing;
+    this.displayOptions = displayOptions;
     this.difference = difference;
     this.rowLabels = rowLabels;
     /** @type {import('../core/map-view.js').View} */
@@ -41,7 +41,7 @@ export class Heatmap {
     this.presentationSizes = null; // outside presentation mode
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
-    this.labels = new MapLabels(showing, { shades: !difference });
+    this.labels = new MapLabels(displayOptions, { shades: !difference });
     this.plot = make('div', { class: 'plot' });
     const band = (name) => make('div', { class: `band ${name}`, hidden: true });
     this.bands = { row: band('pinned'), column: band('pinned'), hoverRow: band(''), hoverColumn: band('') };
@@ -60,7 +60,7 @@ export class Heatmap {
     this.grid.setAttribute('aria-label', label);
     this.grid.classList.toggle('late', Boolean(view.late));
     const tokens = (items) => items.map((item) => `${item.key} ${item.label}`).join();
-    const { fit, still } = this.showing;
+    const { fit, still } = this.displayOptions;
     const sizes = [width, availableHeight, fit, still];
     const shape = [view.kind, tokens(view.rows), tokens(view.columns), ...sizes, page.language, page.theme].join();
     if (shape !== this.shape) {
@@ -75,7 +75,7 @@ export class Heatmap {
 
   labelWidth() {
     if (this.presentationSizes) return this.presentationSizes.label;
-    return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.showing.fit)) : 0;
+    return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.displayOptions.fit)) : 0;
   }
 
   measure(width, availableHeight) {
@@ -90,20 +90,24 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.showing.fit)) / columns.length < MIN_TOUCH_WIDTH;
+    const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
     const isDense = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
-    const natural = { columns: columns.length, label: rowLabelWidth(this.view, this.showing.fit), above: columnLabelHeight(columns) };
-    this.fixedSizes = this.showing.still ? stableSizes(this.fixedSizes, natural) : null;
+    const natural = {
+      columns: columns.length,
+      label: rowLabelWidth(this.view, this.displayOptions.fit),
+      above: columnLabelHeight(columns),
+    };
+    this.fixedSizes = this.displayOptions.still ? stableSizes(this.fixedSizes, natural) : null;
     const { columns: columnCount, above } = this.fixedSizes ?? natural;
     const scale = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
-    if (isDense && !this.showing.fit) cell = 20;
+    if (isDense && !this.displayOptions.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
     const maxHeight = Math.floor(MAX_CELL_HEIGHT * scale);
     this.cellHeight = isNarrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, maxHeight);
     this.gap = this.cellWidth >= 13 ? 1 : 0;
-    this.scrolls = isDense && !this.showing.fit;
+    this.scrolls = isDense && !this.displayOptions.fit;
     this.columnHeight = this.tiny ? FOLDED_LABEL_HEIGHT : above;
   }
 
@@ -117,6 +121,7 @@ export class Heatmap {
     return this.difference || Boolean(this.view.effects);
   }
 
+  /** Width and height of the cells, in pixels. */
   get size() {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
@@ -128,7 +133,10 @@ export class Heatmap {
     this.element.style.maxHeight = availableHeight ? `${availableHeight}px` : '';
     this.grid.classList.toggle('tiny', tiny);
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
-    this.grid.style.setProperty('--label-size', `${this.presentationSizes?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
+    this.grid.style.setProperty(
+      '--label-size',
+      `${this.presentationSizes?.fontSize ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`,
+    );
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
     this.plane.classList.toggle('masked', this.hasEmptyCells);
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny });
@@ -141,7 +149,7 @@ export class Heatmap {
   render(full) {
     const { rows, columns } = this.view;
     const z = rows.map((_, row) => this.rowLevels(row));
-    const palette = this.diverging ? 'difference' : this.showing.palette;
+    const palette = this.diverging ? 'difference' : this.displayOptions.palette;
     if (!full && palette === this.palette) {
       this.plotly.restyle(this.plot, { z: [z] }, [this.trace]);
       return;
@@ -177,7 +185,7 @@ export class Heatmap {
 
   rowLevels(row) {
     const { weights, effects, columns } = this.view;
-    const { scale } = this.showing;
+    const { scale } = this.displayOptions;
     const maximum = scale === 'row' && !this.difference ? rowMaximum(this.view, row) : 1;
     return Array.from(columns, (_, column) => {
       const weight = weights[row * columns.length + column];
@@ -189,17 +197,17 @@ export class Heatmap {
 
   /** Shades the highlighted labels, frames the hovered and pinned rows and columns, and shows the cell's value. */
   highlight(marks) {
-    const now = effectiveHighlight(marks);
+    const highlight = effectiveHighlight(marks);
     const { hover, pinned } = marks;
-    this.labels.highlight(now, highlightLevels(this.view, now, this.showing.scale));
-    this.grid.classList.toggle('lit', hasAny(now));
+    this.labels.highlight(highlight, highlightLevels(this.view, highlight, this.displayOptions.scale));
+    this.grid.classList.toggle('lit', hasHighlight(highlight));
     const unpinnedHover = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
     this.outlineCells('row', pinned.rows);
     this.outlineCells('column', pinned.columns);
     this.outlineCells('hoverRow', unpinnedHover('rows'));
     this.outlineCells('hoverColumn', unpinnedHover('columns'));
-    this.positionTooltip(now);
-    if (this.scrolls && !this.element.matches(':hover')) this.scrollIntoView(now);
+    this.positionTooltip(highlight);
+    if (this.scrolls && !this.element.matches(':hover')) this.scrollIntoView(highlight);
   }
 
   /** Covers the rows of tokens that are not generated yet. */
@@ -211,11 +219,11 @@ export class Heatmap {
   }
 
   /** Draws a frame around neighbouring rows or columns. */
-  outlineCells(name, places) {
+  outlineCells(name, indices) {
     const band = this.bands[name];
-    band.hidden = !places?.length;
+    band.hidden = !indices?.length;
     if (band.hidden) return;
-    const [first, count] = [Math.min(...places), Math.max(...places) - Math.min(...places) + 1];
+    const [first, count] = [Math.min(...indices), Math.max(...indices) - Math.min(...indices) + 1];
     const isColumn = /column/i.test(name);
     const [mapWidth, mapHeight] = this.size;
     const [left, top] = isColumn ? [first * this.cellWidth, 0] : [0, first * this.cellHeight];
@@ -225,13 +233,13 @@ export class Heatmap {
   }
 
   /** Scrolls the highlighted row or column and its largest cell into view. */
-  scrollIntoView(now) {
-    if (!hasAny(now)) return;
+  scrollIntoView(highlight) {
+    if (!hasHighlight(highlight)) return;
     const { element } = this;
-    const weights = highlightWeights(this.view, now);
+    const weights = highlightWeights(this.view, highlight);
     const centre = [
-      (now.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
-      (now.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
+      (highlight.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
+      (highlight.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
     ];
     const visible = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {

@@ -6,10 +6,10 @@ import { colourLevel, reduceCells } from '../core/map-view.js';
 /** Highlighted indices per axis: null for none; an empty list if the highlighted token has no match here. */
 export const NO_CELLS = { rows: null, columns: null };
 
-/** `missing`: message if the word selected elsewhere has no counterpart here. */
+/** `missing`: message if the word that another view highlights has no counterpart in this map. */
 export const NO_HIGHLIGHT = { hover: NO_CELLS, pinned: NO_CELLS, missing: '' };
 
-export const hasAny = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
+export const hasHighlight = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
 
 const toList = (index) => (index === null ? null : [index]);
 
@@ -22,8 +22,8 @@ export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
 
 /** Effective highlight: per axis the hover, else the pin. */
 export function effectiveHighlight({ hover, pinned }) {
-  const places = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
-  return { rows: places('rows'), columns: places('columns') };
+  const indicesOn = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
+  return { rows: indicesOn('rows'), columns: indicesOn('columns') };
 }
 
 /** Combined weight of some rows and columns: summed over columns, averaged over rows; NaN if all cells are masked. */

@@ -4,10 +4,10 @@ import { isTextField } from '../core/dom.js';
 import { remapRow } from '../core/selection.js';
 import { NO_SELECTION } from '../core/store.js';
 
-/** Handles keys for the view that `inUse()` returns, if any. Returns a function that unsubscribes. */
-export function mountKeyboard(inUse) {
+/** Handles keys for the view that `getActiveView()` returns, if any. Returns a function that unsubscribes. */
+export function mountKeyboard(getActiveView) {
   const listen = (event) => {
-    const view = inUse();
+    const view = getActiveView();
     if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || !view?.view) return;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const action = letterHandlers(view)[name] ?? (handleArrows(view, event.target) ? arrowHandlers(view)[name] : undefined);
@@ -35,7 +35,7 @@ const arrowHandlers = (view) => ({
 });
 
 function letterHandlers(view) {
-  const { store, source, parts, forms } = view;
+  const { store, source, parts, viewModes } = view;
   const toggle = (field) => () => {
     const changed = { [field]: !store.state[field] };
     store.set({ ...changed, ...NO_SELECTION, row: remapRow(source.translation, store.state, changed) });
@@ -46,7 +46,7 @@ function letterHandlers(view) {
     2: pick(1),
     3: pick(2),
     p: parts.has('pin') ? () => view.togglePin() : undefined,
-    m: forms.length > 1 ? () => view.nextForm() : undefined,
+    m: viewModes.length > 1 ? () => view.nextViewMode() : undefined,
     w: source.merges ? toggle('words') : undefined,
     s: source.merges ? toggle('special') : undefined,
     j: () => view.movePin('row', 1),

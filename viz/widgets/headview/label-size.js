@@ -48,15 +48,15 @@ export function columnLabelHeight(columns) {
  */
 export function presentationSizes({ rows, columns }, { width, availableHeight, scale }) {
   for (let size = MAX_FONT_SIZE; ; size--) {
-    const letters = size / scale;
-    const growth = letters / FONT_SIZE;
+    const fontSize = size / scale;
+    const growth = fontSize / FONT_SIZE;
     const label = Math.ceil(Math.max(MIN_CORNER_WIDTH, Math.min(width / 4, maxLabelWidth(rows) * growth + 18)));
     const above = Math.ceil(Math.min(availableHeight / 3, columnLabelHeight(columns) * growth));
     const [cellWidth, cellHeight] = [(width - label - 2) / columns.length, (availableHeight - above - 2) / rows.length];
-    const isLargeEnough = cellHeight >= MIN_ROW_HEIGHT * letters && cellWidth >= MIN_COLUMN_WIDTH * letters;
+    const isLargeEnough = cellHeight >= MIN_ROW_HEIGHT * fontSize && cellWidth >= MIN_COLUMN_WIDTH * fontSize;
     if (!isLargeEnough && size > MIN_FONT_SIZE) continue;
-    const clampSize = (size, minimum) => Math.floor(Math.max(minimum * letters, Math.min(MAX_CELL_SIZE, size)));
+    const clampSize = (size, minimum) => Math.floor(Math.max(minimum * fontSize, Math.min(MAX_CELL_SIZE, size)));
     const cell = { cellWidth: clampSize(cellWidth, MIN_COLUMN_WIDTH), cellHeight: clampSize(cellHeight, MIN_ROW_HEIGHT) };
-    return { ...cell, letters, label, above, scrolls: !isLargeEnough };
+    return { ...cell, fontSize, label, above, scrolls: !isLargeEnough };
   }
 }

@@ -4,15 +4,15 @@ import { make } from '../core/dom.js';
 import { signed } from '../core/map-view.js';
 import { nameWithNumber, topIndices } from './strongest-list.js';
 
-const MAX_LISTED_CELLS = 6; // cells
+const MAX_LISTED_CELLS = 6;
 
-/** Buttons for the largest differences of a map A − B, without those below `least`. */
-export function largestDifferences({ weights, effects, rows, columns }, least = 0) {
+/** Buttons for the largest differences of a map A − B, without those below `minimum` in absolute value. */
+export function largestDifferences({ weights, effects, rows, columns }, minimum = 0) {
   const differences = effects ?? weights;
-  const cells = topIndices(differences, MAX_LISTED_CELLS, Math.abs).filter((cell) => Math.abs(differences[cell]) >= least);
+  const cells = topIndices(differences, MAX_LISTED_CELLS, Math.abs).filter((cell) => Math.abs(differences[cell]) >= minimum);
   return cells.map((cell) => {
     const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
-    const name = (items, place) => nameWithNumber(make('bdi', {}, items[place].label), items, place);
+    const name = (items, index) => nameWithNumber(make('bdi', {}, items[index].label), items, index);
     const names = make('span', {}, name(rows, row), ' → ', name(columns, column));
     const value = make('span', { class: `numeric ${differences[cell] > 0 ? 'first' : 'second'}` }, signed(differences[cell], 3));
     return make('button', { type: 'button', data: { row, column } }, names, value);

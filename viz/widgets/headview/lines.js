@@ -8,11 +8,11 @@ import { highlightLevels, effectiveHighlight } from './highlights.js';
 import { paint } from './shading.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
-const DENSE_FROM = 44;
+const DENSE_FROM = 44; // tokens; longer sentences scroll
 
 export class Lines {
-  constructor(showing) {
-    this.showing = showing;
+  constructor(displayOptions) {
+    this.displayOptions = displayOptions;
     /** @type {import('../core/map-view.js').View[]} */
     this.views = [];
     this.gap = 0; // pixels, like `left` and `right`; set by `show`
@@ -67,23 +67,23 @@ export class Lines {
   }
 
   highlight(marks) {
-    const now = effectiveHighlight(marks);
+    const highlight = effectiveHighlight(marks);
     const comparing = this.views.length > 1;
     const colours = comparing ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
     const paths = this.views.flatMap((view, number) => {
       const shift = comparing ? 3 * number - 1.5 : 0;
-      return this.paths(view, colours[number], shift, now);
+      return this.paths(view, colours[number], shift, highlight);
     });
     this.picture.replaceChildren(...paths);
-    const levels = highlightLevels(this.views[this.views.length - 1], now, this.showing.scale);
+    const levels = highlightLevels(this.views[this.views.length - 1], highlight, this.displayOptions.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const index = Number(label.dataset[side]);
-      paint(label, (side === 'row' ? levels.rows : levels.columns)?.[index], this.showing.palette);
-      const selectedIndices = side === 'row' ? now.rows : now.rows ? null : now.columns;
+      paint(label, (side === 'row' ? levels.rows : levels.columns)?.[index], this.displayOptions.palette);
+      const selectedIndices = side === 'row' ? highlight.rows : highlight.rows ? null : highlight.columns;
       label.classList.toggle('chosen', Boolean(selectedIndices?.includes(index)));
     }
-    if (!this.element.matches(':hover')) this.scrollIntoView((now.rows ?? now.columns)?.[0] ?? null);
+    if (!this.element.matches(':hover')) this.scrollIntoView((highlight.rows ?? highlight.columns)?.[0] ?? null);
   }
 
   /** Scrolls to the selection. */
@@ -94,14 +94,14 @@ export class Lines {
     if (y < scrollTop || y > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = y - clientHeight / 2;
   }
 
-  paths({ weights, rows, columns }, colour, shift, now) {
+  paths({ weights, rows, columns }, colour, shift, highlight) {
     const middle = (this.left + this.right) / 2;
     const paths = [];
     for (let r = 0; r < Math.min(rows.length, this.drawnSize?.rows ?? rows.length); r++) {
       for (let c = 0; c < columns.length; c++) {
         const weight = weights[r * columns.length + c];
-        if (!(weight >= this.showing.threshold)) continue;
-        const isHighlighted = now.rows ? now.rows.includes(r) : !now.columns || now.columns.includes(c);
+        if (!(weight >= this.displayOptions.threshold)) continue;
+        const isHighlighted = highlight.rows ? highlight.rows.includes(r) : !highlight.columns || highlight.columns.includes(c);
         const from = (r + 0.5) * this.gap + shift;
         const to = (c + 0.5) * this.gap + shift;
         paths.push(

@@ -12,12 +12,12 @@ const HIDDEN_WIDTH = 780; // assumed width in pixels of a hidden area
 
 export class MapArea {
   /**
-   * `showing`: display options; `legend`: element that is moved above lines and below other modes; `maxWidth`: maximum
+   * `displayOptions`: display options; `legend`: element that is moved above lines and below other modes; `maxWidth`: maximum
    * width in pixels; `options`: options of a single map (heatmap.js).
    */
-  constructor(plotly, showing, { legend = null, maxWidth = Infinity, options = {} } = {}) {
+  constructor(plotly, displayOptions, { legend = null, maxWidth = Infinity, options = {} } = {}) {
     this.plotly = plotly;
-    this.showing = showing;
+    this.displayOptions = displayOptions;
     this.legend = legend;
     this.maxWidth = maxWidth;
     this.options = options;
@@ -25,16 +25,16 @@ export class MapArea {
     this.comparison = null;
     /** @type {any[]} maps of one mode, each with its own arguments of `show` */
     this.maps = [];
-    this.form = null;
+    this.mode = null;
     this.element = make('div', { class: 'maps' });
   }
 
   /** Shows a view in a view mode with the accessible name `name`. In a comparison, `view` is B and `other` is A. */
-  show(source, view, { other = null, form = 'matrix', name }) {
-    const single = form === 'effect' ? 'matrix' : form; // the same map in other colours
-    const mode = single === 'matrix' && other ? 'compare' : single;
+  show(source, view, { other = null, viewMode = 'matrix', name }) {
+    const mapType = viewMode === 'effect' ? 'matrix' : viewMode; // effects are a matrix in other colours
+    const mode = mapType === 'matrix' && other ? 'compare' : mapType;
     const width = Math.min(this.maxWidth, this.width || this.element.clientWidth || HIDDEN_WIDTH); // avoids a reflow
-    if (mode !== this.form) this.switchMode(mode);
+    if (mode !== this.mode) this.switchMode(mode);
     const views = other ? [other, view] : [view];
     if (this.comparison) this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
     else if (mode === 'matrix') this.maps[0].show(view, width, name, this.presentationHeight());
@@ -43,23 +43,23 @@ export class MapArea {
   }
 
   /** Replaces the elements of the previous view mode. */
-  switchMode(form) {
-    const { plotly, showing, element, legend } = this;
+  switchMode(mode) {
+    const { plotly, displayOptions, element, legend } = this;
     element.style.minHeight = `${element.offsetHeight}px`; // keeps the page's height during the switch
     this.clear();
-    element.className = `maps ${form}`;
-    this.comparison = form === 'compare' ? new Comparison(plotly, showing) : null;
-    const forms = {
-      matrix: () => new Heatmap(plotly, showing, this.options),
-      lines: () => new Lines(showing),
+    element.className = `maps ${mode}`;
+    this.comparison = mode === 'compare' ? new Comparison(plotly, displayOptions) : null;
+    const makeMap = {
+      matrix: () => new Heatmap(plotly, displayOptions, this.options),
+      lines: () => new Lines(displayOptions),
       numbers: () => new NumberTable(),
     };
-    this.maps = this.comparison?.maps ?? [forms[form]()];
+    this.maps = this.comparison?.maps ?? [makeMap[mode]()];
     replace(element, ...(this.comparison?.elements ?? this.maps.map((map) => map.element)));
-    if (legend && form === 'lines')
+    if (legend && mode === 'lines')
       element.before(legend); // keeps the slider visible above long sentences
     else if (legend) element.after(legend);
-    this.form = form;
+    this.mode = mode;
     requestAnimationFrame(() => (element.style.minHeight = ''));
   }
 
@@ -72,7 +72,7 @@ export class MapArea {
   clear() {
     for (const map of this.maps) map.destroy?.();
     this.maps = [];
-    this.form = null;
+    this.mode = null;
     replace(this.element);
   }
 
@@ -96,7 +96,7 @@ export class MapArea {
     if (!width || (this.width === width && this.height === height)) return false;
     this.width = width;
     this.height = height;
-    if (isNarrow() !== this.wasNarrow) this.form = null; // on a phone each map of a comparison has row labels
+    if (isNarrow() !== this.wasNarrow) this.mode = null; // on a phone each map of a comparison has row labels
     this.wasNarrow = isNarrow();
     return true;
   }

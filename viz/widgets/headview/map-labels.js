@@ -10,7 +10,7 @@ import { paint } from './shading.js';
 const SPACE = '␣'; // label of a space token (viz/token_labels.py)
 const TICK_WIDTH = 40; // pixels of a column number
 const LINE_HEIGHT = 13; // pixels of a word beside dense rows
-const EVERY = 10; // dense columns: numbers and words of every tenth
+const TICK_STEP = 10; // dense axes number every tenth row and column
 const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
@@ -20,17 +20,17 @@ function tickStyle(centre, width) {
 }
 
 /** Style of a word above the number of its column, as wide as the columns up to the next word. */
-function columnWordStyle(place, cellWidth, width) {
-  const centre = (place + 0.5) * cellWidth;
-  const available = Math.min(EVERY * cellWidth - 6, 2 * (width - centre));
+function columnWordStyle(column, cellWidth, width) {
+  const centre = (column + 0.5) * cellWidth;
+  const available = Math.min(TICK_STEP * cellWidth - 6, 2 * (width - centre));
   return `bottom:17px;left:${centre - available / 2}px;width:${available}px`;
 }
 
 const getTitle = (item) => (item.read ? rowText(item) : item.label === SPACE ? t('token_space') : item.full);
 
 export class MapLabels {
-  constructor(showing, { shades }) {
-    this.showing = showing;
+  constructor(displayOptions, { shades }) {
+    this.displayOptions = displayOptions;
     this.shades = shades;
     this.columns = make('div', { class: 'columns' });
     this.rows = make('div', { class: 'rows' });
@@ -46,13 +46,13 @@ export class MapLabels {
     this.columns.style.height = `${columnHeight}px`;
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
-    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / EVERY) }, (_, ten) => EVERY * (ten + 1) - 1) : []);
+    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / TICK_STEP) }, (_, ten) => TICK_STEP * (ten + 1) - 1) : []);
     const width = columns.length * cellWidth;
-    // Words of dense rows and columns, as many as have space. Tokens without names are their numbers.
-    const word = (item, place, style) =>
-      item.label === String(place + 1) ? [] : [make('span', { class: 'tick tick-word', style, 'aria-hidden': 'true' }, rowText(item))];
+    // Dense axes show only the words that have space. Tokens without a text are labelled by their number, which is a tick already.
+    const word = (item, index, style) =>
+      item.label === String(index + 1) ? [] : [make('span', { class: 'tick tick-word', style, 'aria-hidden': 'true' }, rowText(item))];
     const stride = Math.ceil(LINE_HEIGHT / cellHeight);
-    const rowPlaces = tiny ? [...rows.keys()].filter((place) => place % stride === (EVERY - 1) % stride) : [];
+    const wordRows = tiny ? [...rows.keys()].filter((row) => row % stride === (TICK_STEP - 1) % stride) : [];
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
@@ -63,7 +63,7 @@ export class MapLabels {
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
       ...tens(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
-      ...rowPlaces.flatMap((index) => word(rows[index], index, `right:30px;top:${(index + 0.5) * cellHeight - 6}px`)),
+      ...wordRows.flatMap((index) => word(rows[index], index, `right:30px;top:${(index + 0.5) * cellHeight - 6}px`)),
     );
   }
 
@@ -77,16 +77,16 @@ export class MapLabels {
     return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);
   }
 
-  /** `now`: highlighted rows and columns; `levels`: levels from 0 to 1 of the other axis. */
-  highlight(now, levels) {
+  /** `highlight`: highlighted rows and columns; `levels`: shading levels from 0 to 1 by axis. */
+  highlight(highlight, levels) {
     const { tiny } = this.sizes;
     for (const [axis, name] of Object.entries(AXES)) {
-      const focus = now[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
-      const leads = axis === 'rows' || !now.rows; // if both are highlighted, only the row is marked as selected
+      const focus = highlight[axis] ?? (levels[axis] ? [argMax(levels[axis])] : []);
+      const isMarked = axis === 'rows' || !highlight.rows; // if both are highlighted, only the row is marked as selected
       for (const label of this[axis].querySelectorAll('.label')) {
         const index = Number(label.dataset[name]);
-        paint(label, this.shades ? levels[axis]?.[index] : null, this.showing.palette);
-        label.classList.toggle('chosen', Boolean(leads && now[axis]?.includes(index)));
+        paint(label, this.shades ? levels[axis]?.[index] : null, this.displayOptions.palette);
+        label.classList.toggle('chosen', Boolean(isMarked && highlight[axis]?.includes(index)));
         label.classList.toggle('dim', tiny && !focus.includes(index));
       }
     }

@@ -7,7 +7,7 @@ import { rowName, rowText } from '../parts/row-name.js';
 import { NO_HIGHLIGHT } from './highlights.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
-const HEIGHT = 28; // pixels of a row
+const ROW_HEIGHT = 28; // pixels
 const OVERSCAN_ROWS = 12; // rows rendered above and below the viewport
 const MARK_CLASSES = ['lit', 'pinned-row', 'pinned-column'];
 
@@ -35,20 +35,20 @@ export class NumberTable {
       make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label),
     );
     replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
-    this.filled = '';
+    this.renderedRange = '';
     this.renderVisible();
   }
 
   renderVisible() {
     const { rows } = this.views[0];
-    const visibleCount = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
-    const first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - OVERSCAN_ROWS);
+    const visibleCount = Math.ceil((this.element.clientHeight || 600) / ROW_HEIGHT);
+    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - OVERSCAN_ROWS);
     const last = Math.min(rows.length, first + visibleCount + 2 * OVERSCAN_ROWS);
-    if (this.filled === `${first} ${last}`) return;
-    this.filled = `${first} ${last}`;
-    const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
+    if (this.renderedRange === `${first} ${last}`) return;
+    this.renderedRange = `${first} ${last}`;
+    const spacer = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * ROW_HEIGHT}px` });
     const visibleRows = rows.slice(first, last).map((item, index) => this.row(item, first + index));
-    replace(this.body, first ? space(first) : null, ...visibleRows, last < rows.length ? space(rows.length - last) : null);
+    replace(this.body, first ? spacer(first) : null, ...visibleRows, last < rows.length ? spacer(rows.length - last) : null);
     this.highlight(this.marks);
     if (this.drawnSize) this.hideUnwritten(this.drawnSize);
   }
@@ -79,7 +79,7 @@ export class NumberTable {
     return [argMax([...row])];
   }
 
-  /** Scroll to a column, once after each change of the pinned cell. */
+  /** Scrolls to a column, once after each change of the pinned cell. */
   reveal(columns) {
     const key = String(columns);
     if (key === this.revealed) return;
@@ -95,8 +95,8 @@ export class NumberTable {
   highlight(marks) {
     this.marks = marks;
     for (const name of MARK_CLASSES) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
-    const mark = (axis, places, name) => {
-      for (const index of places ?? [])
+    const mark = (axis, indices, name) => {
+      for (const index of indices ?? [])
         this.table.querySelectorAll(`[data-${axis}="${index}"]`).forEach((cell) => cell.classList.add(name));
     };
     mark('row', marks.hover.rows, 'lit');

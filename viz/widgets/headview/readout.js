@@ -3,7 +3,7 @@
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { hasAny, highlightWeights, combinedWeights } from './highlights.js';
+import { hasHighlight, highlightWeights, combinedWeights } from './highlights.js';
 
 export function mountReadout(element) {
   const value = make('span', { class: 'value numeric' });
@@ -11,26 +11,29 @@ export function mountReadout(element) {
   element.classList.add('readout');
   element.append(value, words);
 
-  /** `now`: highlighted rows and columns; `missing`: message that replaces the number. */
-  return function read(source, view, now, missing = '') {
-    const content = readoutText(source, view, now, missing);
+  /** `highlight`: highlighted rows and columns; `missing`: message that replaces the number. */
+  return function read(source, view, highlight, missing = '') {
+    const content = readoutText(source, view, highlight, missing);
     value.textContent = content.value ?? '';
     replace(words, ...content.words);
   };
 }
 
-function readoutText(source, view, now, missing) {
+function readoutText(source, view, highlight, missing) {
   if (missing) return { words: [missing] };
-  const rest = source.rest?.(view);
-  if (!hasAny(now) && rest) return { value: fourDecimals(rest[argMax(rest)]), words: source.restText(view, argMax(rest)) };
-  if (!hasAny(now)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
-  const highlightedWeights = highlightWeights(view, now);
-  const rows = now.rows ?? [argMax(highlightedWeights.rows)];
-  const columns = now.columns ?? [argMax(highlightedWeights.columns)];
-  const name = (axis, places) => make('b', {}, source.name(view, axis, places));
-  const singleAxis = now.rows ? (now.columns ? null : 'rows') : 'columns';
-  if (singleAxis && source.isMasked?.(view, singleAxis, now[singleAxis]))
-    return { value: '–', words: [name(singleAxis, now[singleAxis]), ` · ${t('masked')}`] };
+  const defaults = source.defaultWeights?.(view);
+  if (!hasHighlight(highlight) && defaults) {
+    const strongest = argMax(defaults);
+    return { value: fourDecimals(defaults[strongest]), words: source.defaultText(view, strongest) };
+  }
+  if (!hasHighlight(highlight)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
+  const highlightedWeights = highlightWeights(view, highlight);
+  const rows = highlight.rows ?? [argMax(highlightedWeights.rows)];
+  const columns = highlight.columns ?? [argMax(highlightedWeights.columns)];
+  const name = (axis, indices) => make('b', {}, source.name(view, axis, indices));
+  const singleAxis = highlight.rows ? (highlight.columns ? null : 'rows') : 'columns';
+  if (singleAxis && source.isMasked?.(view, singleAxis, highlight[singleAxis]))
+    return { value: '–', words: [name(singleAxis, highlight[singleAxis]), ` · ${t('masked')}`] };
   const sentence =
     source.attentionSentence?.(view, rows, columns) ??
     fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });

@@ -4,7 +4,7 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { colourLevel } from '../core/map-view.js';
 import { highlightWeights, maxWeight } from './highlights.js';
 
-const SCROLL_MARGIN = 52; // pixels above a token that is scrolled into view
+const SCROLL_MARGIN = 52; // pixels kept above a token that is scrolled into view
 
 /** Shades an element, unless its strength is below 0.02: shading every word would clutter the sentence. */
 export function paint(element, strength, palette) {
@@ -15,28 +15,28 @@ export function paint(element, strength, palette) {
 }
 
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
-export function tokenStrengths(source, view, now, scale) {
-  const rest = source.rest?.(view);
-  const highlightedWeights = now.rows || now.columns || !rest ? highlightWeights(view, now) : { columns: rest };
+export function tokenStrengths(source, view, highlight, scale) {
+  const defaults = source.defaultWeights?.(view);
+  const highlightedWeights = highlight.rows || highlight.columns || !defaults ? highlightWeights(view, highlight) : { columns: defaults };
   const [axis, weights] = Object.entries(highlightedWeights)[0] ?? [];
-  const placeByKey = new Map();
+  const indexByKey = new Map();
   if (!axis) return () => undefined;
-  for (const [place, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) placeByKey.set(key, place);
+  for (const [index, item] of view[axis].entries()) for (const key of source.keys(view.kind, axis, item)) indexByKey.set(key, index);
   const maximum = maxWeight(weights);
   // If an element has several byte pieces, sum their columns or average their rows.
   return (keys) => {
-    const places = [...new Set(keys.map((key) => placeByKey.get(key)).filter((position) => position !== undefined))];
-    if (!places.length) return undefined;
-    const sum = places.reduce((all, index) => all + weights[index], 0);
-    return colourLevel(axis === 'columns' ? sum : sum / places.length, maximum, source.relative ? 'row' : scale);
+    const indices = [...new Set(keys.map((key) => indexByKey.get(key)).filter((index) => index !== undefined))];
+    if (!indices.length) return undefined;
+    const sum = indices.reduce((all, index) => all + weights[index], 0);
+    return colourLevel(axis === 'columns' ? sum : sum / indices.length, maximum, source.relative ? 'row' : scale);
   };
 }
 
 /** Shades the tokens of the sentences and frames the highlighted ones. */
-export function shadeStrips(strips, source, view, now, { scale, palette }) {
-  const strengths = tokenStrengths(source, view, now, scale);
-  const axis = now.rows ? 'rows' : 'columns';
-  const highlightedKeys = (now[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index]));
+export function shadeStrips(strips, source, view, highlight, { scale, palette }) {
+  const strengths = tokenStrengths(source, view, highlight, scale);
+  const axis = highlight.rows ? 'rows' : 'columns';
+  const highlightedKeys = (highlight[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index]));
   const selectedKeys = new Set([...highlightedKeys, ...(source.chosenKeys?.() ?? [])]);
   for (const token of strips.elements()) {
     const keys = token.dataset.keys.split(' ');

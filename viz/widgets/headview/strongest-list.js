@@ -8,19 +8,19 @@ import { highlightWeights } from './highlights.js';
 
 const MAX_LISTED = 6; // cells of a map, or tokens of a row or column
 
-/** `sums`: whether to show the sum of the row. */
+/** Returns the function that draws the list. `sums`: whether to show the sum of the row. */
 export function mountStrongestList(element, { sums = false } = {}) {
   element.classList.add('list');
 
-  /** `now`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
-  return function list(source, view, now, comparing = false) {
-    const { title, entries } = listEntries(source, view, now);
-    const best = entries.filter(([, weight]) => weight === weight).sort((a, two) => two[1] - a[1]);
-    const full = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
+  /** `highlight`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
+  return function list(source, view, highlight, comparing = false) {
+    const { title, entries } = listEntries(source, view, highlight);
+    const ranked = entries.filter(([, weight]) => weight === weight).sort((a, b) => b[1] - a[1]);
+    const fullWeight = source.relative ? Math.max(1e-9, ranked[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
-    const sum = sums && now.rows && !view.maximum ? sumUnmasked(highlightWeights(view, now).columns ?? []) : 0;
-    const rows = best.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
-      const bar = make('i', { style: `width:${(100 * Math.min(1, weight / full)).toFixed(2)}%` });
+    const sum = sums && highlight.rows && !view.maximum ? sumUnmasked(highlightWeights(view, highlight).columns ?? []) : 0;
+    const rows = ranked.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
+      const bar = make('i', { style: `width:${(100 * Math.min(1, weight / fullWeight)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
       return make('div', { class: isMarked ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, text));
     });
@@ -32,36 +32,36 @@ export function mountStrongestList(element, { sums = false } = {}) {
 const sumUnmasked = (weights) => weights.reduce((all, weight) => all + (weight || 0), 0); // without masked cells
 
 /** The name of an item with its number on the axis, if another item has the same name. */
-export function nameWithNumber(name, items, place) {
-  const text = rowText(items[place]);
-  if (items.every((item, other) => other === place || rowText(item) !== text)) return name;
-  return make('span', {}, name, make('small', { class: 'item-number' }, ` ${place + 1}`));
+export function nameWithNumber(name, items, index) {
+  const text = rowText(items[index]);
+  if (items.every((item, other) => other === index || rowText(item) !== text)) return name;
+  return make('span', {}, name, make('small', { class: 'item-number' }, ` ${index + 1}`));
 }
 
-function listEntries(source, view, now) {
-  const rest = source.rest?.(view);
-  const highlightedWeights = highlightWeights(view, now);
-  const weights = highlightedWeights.columns ?? highlightedWeights.rows ?? rest;
+function listEntries(source, view, highlight) {
+  const defaults = source.defaultWeights?.(view);
+  const highlightedWeights = highlightWeights(view, highlight);
+  const weights = highlightedWeights.columns ?? highlightedWeights.rows ?? defaults;
   if (!weights) {
     const columnCount = view.columns.length;
-    const itemName = (items, place) => nameWithNumber(make('bdi', {}, items[place].label), items, place);
+    const itemName = (items, index) => nameWithNumber(make('bdi', {}, items[index].label), items, index);
     const name = (cell) => {
       const [row, column] = [Math.floor(cell / columnCount), cell % columnCount];
       return make('span', {}, itemName(view.rows, row), ' → ', itemName(view.columns, column));
     };
     const markText = (cell) => formatWeight(view, view.weights[cell], [Math.floor(cell / columnCount)], [cell % columnCount]);
     const entries = topIndices(view.weights, MAX_LISTED).map((cell) => [name(cell), view.weights[cell], false, markText(cell)]);
-    return { title: source.listTitle(view, now), entries };
+    return { title: source.listTitle(view, highlight), entries };
   }
   const axis = highlightedWeights.rows ? 'rows' : 'columns';
-  const markedColumns = now.rows ? now.columns : null; // if a cell is highlighted, its column is marked
+  const markedColumns = highlight.rows ? highlight.columns : null; // if a cell is highlighted, its column is marked
   const cellText = (position) => {
-    if (!highlightedWeights.columns && !highlightedWeights.rows) return fourDecimals(rest[position]); // not quantised
+    if (!highlightedWeights.columns && !highlightedWeights.rows) return fourDecimals(defaults[position]); // not quantised
     return formatWeight(
       view,
       weights[position],
-      highlightedWeights.rows ? [position] : now.rows,
-      highlightedWeights.rows ? now.columns : [position],
+      highlightedWeights.rows ? [position] : highlight.rows,
+      highlightedWeights.rows ? highlight.columns : [position],
     );
   };
   const entries = topIndices(weights, MAX_LISTED).map((index) => [
@@ -70,7 +70,7 @@ function listEntries(source, view, now) {
     markedColumns?.includes(index),
     cellText(index),
   ]);
-  return { title: source.listTitle(view, now), entries };
+  return { title: source.listTitle(view, highlight), entries };
 }
 
 const formatWeight = (view, weight, rows, columns) => formatCertain(weight, errorBound(view, weight, rows, columns));

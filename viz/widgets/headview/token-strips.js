@@ -53,10 +53,10 @@ export function tokenElements(tokens, text) {
       continue;
     }
     const next = tokens.slice(index + 1).find(({ piece }) => !piece);
-    const touches = !token.special && end === token.start;
-    const isJoined = next && !next.special && !token.special && next.start === token.end;
-    if (end !== null && !touches) spans.push(' ');
-    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', isJoined && 'joined'];
+    const joinsPrevious = !token.special && end === token.start;
+    const joinsNext = next && !next.special && !token.special && next.start === token.end;
+    if (end !== null && !joinsPrevious) spans.push(' ');
+    const classes = ['token', token.special && 'special', token.unknown && 'unknown', joinsPrevious && 'joins', joinsNext && 'joined'];
     const reading = readsAs(token, text);
     spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reading));
     end = token.special ? NaN : token.end;

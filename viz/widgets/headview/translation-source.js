@@ -12,17 +12,17 @@ import { rowName } from '../parts/row-name.js';
  * Interface of a source of a head view:
  * - `kinds`, `layered` (the wall has a row per layer), `merges` (can merge words and hide special tokens), `relative`
  *   (shades and bars are relative to the maximum), `mapped` (has maps, not only average rows);
- * - `wallLayout(kind, showing)`: rows of heads {layer, head}; `nearestHead(kind, head)`: clamps a head to those of the kind;
- * - `view(kind, head, showing)`: {kind, layer, head, rows, columns, weights, maximum, masked};
- *   `thumbnailMap(kind, head, showing)`: the map that is drawn on the wall;
- * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
- * - texts: `headName`, `kindText`, `captionElements(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`,
+ * - `wallLayout(kind, displayOptions)`: rows of heads {layer, head}; `nearestHead(kind, head)`: clamps a head to those of the kind;
+ * - `view(kind, head, displayOptions)`: {kind, layer, head, rows, columns, weights, maximum, masked};
+ *   `thumbnailMap(kind, head, displayOptions)`: the map that is drawn on the wall;
+ * - `sentences(kind, displayOptions)`: the strips; `keys(kind, axis, item)`: keys of the tokens of an item;
+ * - texts: `headName`, `kindText`, `captionElements(view, highlight)`, `listTitle(view, highlight)`, `name(view, axis, indices)`,
  *   `rowVerb(view, row)`;
  * - optional `attentionSentence(view, rows, columns)`: sentence about two words, for heads that are shifted by one row;
- * - optional `longName(view, axis, places)`: the name, with a row's input word;
- * - optional `rest(view)`, `restText(view, place)`: column weights and their text, shown if nothing is highlighted;
- * - optional `averageName`: what the wall calls averages; `chosenKeys()`: keys of tokens that are framed besides highlighted ones;
- * - optional `isMasked(view, axis, places)`: whether all words at these places are masked.
+ * - optional `longName(view, axis, indices)`: the name, with a row's input word;
+ * - optional `defaultWeights(view)`, `defaultText(view, index)`: column weights that are shown if nothing is highlighted, and their text;
+ * - optional `averageName`: caption of the means on the wall; `chosenKeys()`: keys of tokens that are framed besides highlighted ones;
+ * - optional `isMasked(view, axis, indices)`: whether all words at these indices of the axis are masked.
  */
 export class TranslationSource {
   constructor(translation) {
@@ -36,10 +36,10 @@ export class TranslationSource {
 
   /**
    * Includes means and maxima if `averages` is true, or while one of them is selected.
-   * @param {{ averages?: boolean, head?: any, layer?: any, pinned?: any }} [showing]
+   * @param {{ averages?: boolean, head?: any, layer?: any, pinned?: any }} [displayOptions]
    */
-  wallLayout(kind, showing = {}) {
-    const { averages = true, head, layer, pinned } = showing;
+  wallLayout(kind, displayOptions = {}) {
+    const { averages = true, head, layer, pinned } = displayOptions;
     const hasAverages = averages || [head, layer, pinned?.head, pinned?.layer].some((value) => typeof value === 'string');
     const heads = [...Array(this.translation.heads(kind)).keys(), ...(hasAverages ? ['mean', 'max'] : [])];
     const layers = [...Array(this.translation.layers(kind)).keys(), ...(hasAverages ? ['mean'] : [])];
@@ -51,14 +51,14 @@ export class TranslationSource {
   }
 
   /** `late`: whether each row aligns its input word. */
-  view(kind, { layer, head }, showing) {
+  view(kind, { layer, head }, displayOptions) {
     const late = isShiftedHead(this.translation, { kind, layer, head });
-    return { ...view(this.translation, kind, layer, head, showing), late };
+    return { ...view(this.translation, kind, layer, head, displayOptions), late };
   }
 
   /** @returns {any} */
-  thumbnailMap(kind, head, showing) {
-    return this.view(kind, head, showing);
+  thumbnailMap(kind, head, displayOptions) {
+    return this.view(kind, head, displayOptions);
   }
 
   sentences(kind, { special }) {
@@ -90,10 +90,10 @@ export class TranslationSource {
   }
 
   /** A masked word keeps its row in the encoder, but no word attends to it. */
-  isMasked(view, axis, places) {
+  isMasked(view, axis, indices) {
     const { hidden = [] } = this.translation;
     if (axisSide(view.kind, axis) !== 'source') return false;
-    return places.every((position) => view[axis][position].places.every((token) => hidden.includes(token)));
+    return indices.every((index) => view[axis][index].places.every((token) => hidden.includes(token)));
   }
 
   headName({ layer, head }) {
@@ -109,29 +109,29 @@ export class TranslationSource {
   }
 
   listTitle(view, { rows, columns }) {
-    const token = (axis, places) => ({ token: make('b', {}, this.longName(view, axis, places)) });
+    const token = (axis, indices) => ({ token: make('b', {}, this.longName(view, axis, indices)) });
     if (rows) return fillElements(t('list_row'), token('rows', rows));
     if (columns) return fillElements(t('list_column'), token('columns', columns));
     return [t('list_all')];
   }
 
   /** The text of one item or of several neighbours. */
-  words(view, axis, places) {
-    const items = places.map((position) => view[axis][position]);
+  words(view, axis, indices) {
+    const items = indices.map((index) => view[axis][index]);
     if (items.length === 1) return items[0].label;
     const { source_text: sourceText, text } = this.translation;
     const sideText = axisSide(view.kind, axis) === 'source' ? sourceText : text;
     return sideText.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
-  name(view, axis, places) {
-    return make('bdi', { lang: this.translation.model[axisSide(view.kind, axis)] || null }, this.words(view, axis, places));
+  name(view, axis, indices) {
+    return make('bdi', { lang: this.translation.model[axisSide(view.kind, axis)] || null }, this.words(view, axis, indices));
   }
 
   /** The name of an item; the name of a decoder row has its input word, too. */
-  longName(view, axis, places) {
-    const [item] = places.map((position) => view[axis][position]);
-    if (axis === 'columns' || places.length > 1 || !item.read) return this.name(view, axis, places);
+  longName(view, axis, indices) {
+    const [item] = indices.map((index) => view[axis][index]);
+    if (axis === 'columns' || indices.length > 1 || !item.read) return this.name(view, axis, indices);
     const name = rowName(item, this.translation.model.target || null);
     name.classList.toggle('late', Boolean(view.late));
     return name;
@@ -150,7 +150,7 @@ export class TranslationSource {
 
   /** A sentence such as "yesterday → is looks at schläft". */
   attentionSentence(view, rows, columns) {
-    const name = (axis, places) => make('b', {}, this.longName(view, axis, places));
+    const name = (axis, indices) => make('b', {}, this.longName(view, axis, indices));
     return fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   }
 }

@@ -2,10 +2,10 @@
 
 /** Number of rows and columns of a view that are written: all of them in the encoder or without a player. */
 export function writtenSize(translation, { kind, rows, columns }, written) {
-  const reached = (items, count) => items.filter(({ places }) => places[0] < count).length;
+  const countWritten = (items, count) => items.filter(({ places }) => places[0] < count).length;
   const all = { rows: rows.length, columns: columns.length };
   if (written === null || written === undefined || kind === 'encoder') return all;
-  const size = { ...all, rows: reached(rows, written) };
+  const size = { ...all, rows: countWritten(rows, written) };
   if (kind === 'cross') return size;
   const writtenKeys = new Set([translation.start.key, ...translation.target.slice(0, written - 1).map(({ key }) => key)]);
   return { ...size, columns: columns.filter(({ key }) => writtenKeys.has(key)).length };

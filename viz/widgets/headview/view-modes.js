@@ -5,18 +5,22 @@ import { reconcile } from '../core/reconcile.js';
 import { t } from '../core/i18n.js';
 
 /** The store's view mode if it is available, else the first. */
-export const viewMode = (forms, { view }) => (forms.includes(view) ? view : forms[0]);
+export const currentViewMode = (viewModes, { view }) => (viewModes.includes(view) ? view : viewModes[0]);
 
 /** Buttons that set `view` in a store; returns their render function. */
-export function mountViewModes(element, store, forms) {
+export function mountViewModes(element, store, viewModes) {
   element.classList.add('segments');
   element.setAttribute('role', 'group');
-  const button = (form) => {
-    const attributes = { type: 'button', 'aria-pressed': String(form === viewMode(forms, store.state)), data: { view: form } };
-    return make('button', { ...attributes, onclick: () => store.set({ view: form }) }, t(`view_${form}`));
+  const button = (viewMode) => {
+    const attributes = {
+      type: 'button',
+      'aria-pressed': String(viewMode === currentViewMode(viewModes, store.state)),
+      data: { view: viewMode },
+    };
+    return make('button', { ...attributes, onclick: () => store.set({ view: viewMode }) }, t(`view_${viewMode}`));
   };
   return () => {
     element.setAttribute('aria-label', t('beside_views'));
-    reconcile(element, ...forms.map(button));
+    reconcile(element, ...viewModes.map(button));
   };
 }

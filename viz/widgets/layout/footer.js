@@ -8,11 +8,11 @@ import { ready } from '../core/page.js';
 import { on, set } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-const GRADIO = '.gradio-container footer .show-api'; // opens Gradio's API page; the page's style hides this button
+const GRADIO_API_BUTTON = '.gradio-container footer .show-api'; // opens Gradio's API page; the page's style hides this button
 
-const openApiPage = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
+const openApiPage = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO_API_BUTTON))?.click();
 
-/** Open the tab that compares attention with other attribution methods. */
+/** Opens the tab that compares attention with other methods of attribution. */
 function openComparison() {
   set({ tab: 'word' });
   document.getElementById('panel-word')?.scrollIntoView({ block: 'start' });

@@ -13,8 +13,8 @@ import { notebookButton } from './notebook-button.js';
 import { mountViews } from './views.js';
 import { Tour, isDone, mountOffer } from './tour.js';
 
-const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
-const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
+const HELP_ICON = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
+const LOGO = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
 
 /**
  * `props.value`: the views and their panels as JSON; a saved page has none.
@@ -22,11 +22,11 @@ const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
  */
 export async function mount({ element, props = {} }) {
   await ready;
-  const mark = icon(
+  const logo = icon(
     26,
     [
-      { d: MARK[0], fill: 'currentColor', stroke: 'none' },
-      { d: MARK[1], 'stroke-linecap': 'round' },
+      { d: LOGO[0], fill: 'currentColor', stroke: 'none' },
+      { d: LOGO[1], 'stroke-linecap': 'round' },
     ],
     { width: 2 },
   );
@@ -42,7 +42,7 @@ export async function mount({ element, props = {} }) {
   const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, themeIcon);
   const tour = new Tour(() => draw());
   const start = () => tour.start(help);
-  const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP));
+  const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP_ICON));
   const skip = make('a', { class: 'skip', href: '#panel-heads' });
   skip.addEventListener('click', (event) => {
     event.preventDefault();
@@ -52,7 +52,7 @@ export async function mount({ element, props = {} }) {
   element.classList.add('top');
   const right = make('div', { class: 'right' }, offer, computesAnswers() ? notebookButton() : null, languages, deckButton(), help, theme);
   const brand = make('div', { class: 'brand' }, make('h1', {}, 'Headlight'), tagline);
-  element.append(skip, mark, brand, views, right);
+  element.append(skip, logo, brand, views, right);
   const choose = (language) => {
     setLanguage(language);
     set({ chosenLanguage: language });

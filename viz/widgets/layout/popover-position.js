@@ -1,7 +1,8 @@
 // Positions of the tour's ring and card. The card overlaps the ring only if no other position fits.
 
-const GAP = 14;
-const EDGE = 8;
+// Distances in pixels.
+const GAP = 14; // between the ring and the card
+const EDGE = 8; // between the card and the edge of the window
 
 /** Bounding box of the rectangles with a small margin; null if there are no rectangles. */
 export function boundingBox(rectangles) {
@@ -13,28 +14,28 @@ export function boundingBox(rectangles) {
   return { x: x - 6, y: y - 4, width: right - x + 12, height: bottom - y + 8 };
 }
 
-const size = () => ({ width: document.documentElement.clientWidth, height: innerHeight });
+const getWindowSize = () => ({ width: document.documentElement.clientWidth, height: innerHeight });
 
 export const isVisible = ({ y, height }) => y + height > 0 && y < innerHeight;
 
 /** Whether the ring is visible, with space for a card of this height above or below. */
-export function fitsBeside({ y, height: targetHeight }, height, windowHeight = size().height) {
+export function fitsBeside({ y, height: targetHeight }, height, windowHeight = getWindowSize().height) {
   const requiredHeight = height + GAP + 2 * EDGE;
   const bottom = y + targetHeight;
   return y >= EDGE && bottom <= windowHeight - EDGE && (y >= requiredHeight || windowHeight - bottom >= requiredHeight);
 }
 
 /** Whether the ring and a card of this height fit into the window, one above the other. */
-export const fitsBelow = (ring, height, windowHeight = size().height) => ring.height + height + GAP + 2 * EDGE <= windowHeight;
+export const fitsBelow = (ring, height, windowHeight = getWindowSize().height) => ring.height + height + GAP + 2 * EDGE <= windowHeight;
 
 /** Scroll distance that centres the ring, together with its card if both fit. */
-export function scrollOffset(ring, height, windowHeight = size().height) {
+export function scrollOffset(ring, height, windowHeight = getWindowSize().height) {
   const totalHeight = ring.height + (fitsBelow(ring, height, windowHeight) ? height + GAP : 0);
   return ring.y - Math.max(EDGE, (windowHeight - totalHeight) / 2);
 }
 
 /** Position of a card: below, above, right or left of its ring, else at the window edge that is farther from the ring. */
-export function cardPosition(ring, { width, height }, windowSize = size()) {
+export function cardPosition(ring, { width, height }, windowSize = getWindowSize()) {
   const clamp = (position, limit) => Math.max(EDGE, Math.min(position, limit - EDGE));
   const left = clamp(ring ? ring.x : (windowSize.width - width) / 2, windowSize.width - width);
   if (!ring) return { left, top: clamp((windowSize.height - height) / 2, windowSize.height - height) };

@@ -7,23 +7,26 @@ import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisib
 
 const STORAGE_KEY = 'headlight-start';
 const find = (selector) => document.querySelector(`#panel-heads ${selector}`);
-const row = () => find('.rows .label.chosen') ?? find('.rows .label');
-const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
+const findRow = () => find('.rows .label.chosen') ?? find('.rows .label');
+const extendAcross = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
-/** Targets of the steps. If a target and the card do not fit the window together, only the last part of the target is used. */
+/**
+ * The steps. `getParts()` returns the elements of the target, and `getExtraBox()` one more rectangle. If the target and the card
+ * do not fit into the window together, only the last part of the target is used.
+ */
 const STEPS = [
-  { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
+  { name: 'see', getParts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
   {
     name: 'row',
-    parts: () => [row()],
-    also: () => across(row()?.getBoundingClientRect(), find('.plane')?.getBoundingClientRect()),
+    getParts: () => [findRow()],
+    getExtraBox: () => extendAcross(findRow()?.getBoundingClientRect(), find('.plane')?.getBoundingClientRect()),
   },
-  { name: 'head', parts: () => [find('.wall-grid [aria-selected=true]') ?? find('.wall-grid .thumb')] },
-  { name: 'kinds', parts: () => [find('.kinds .choices')] },
-  { name: 'try', parts: () => [document.querySelector('.tabs')] },
+  { name: 'head', getParts: () => [find('.wall-grid [aria-selected=true]') ?? find('.wall-grid .thumb')] },
+  { name: 'kinds', getParts: () => [find('.kinds .choices')] },
+  { name: 'try', getParts: () => [document.querySelector('.tabs')] },
 ];
 
-// Events that the tour blocks, so that hover opens no terms or heads under the card. Clicks still work.
+// Events that the tour blocks, so that the pointer opens no terms or heads under the card. Clicks still work.
 const POINTER_EVENTS = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
 const TOUCH_STEPS = new Set(['head', 'try']); // steps whose text has a variant for touch screens
 
@@ -68,14 +71,14 @@ export class Tour {
     const attributes = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
     this.card = make('section', { class: 'headlight tour-card', ...attributes }, words, buttons);
     document.querySelector('.gradio-container').append(this.ring, this.card);
-    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    window.addEventListener('keydown', (event) => this.onKeydown(event), { capture: true });
     for (const eventName of POINTER_EVENTS)
-      window.addEventListener(eventName, (event) => this.open && event.stopImmediatePropagation(), { capture: true });
-    on(['language'], () => this.open && this.draw());
-    on(['tab'], () => this.open && state.tab !== 'heads' && this.close('done'));
+      window.addEventListener(eventName, (event) => this.isOpen && event.stopImmediatePropagation(), { capture: true });
+    on(['language'], () => this.isOpen && this.draw());
+    on(['tab'], () => this.isOpen && state.tab !== 'heads' && this.close('done'));
   }
 
-  get open() {
+  get isOpen() {
     return this.stepIndex >= 0;
   }
 
@@ -118,19 +121,21 @@ export class Tour {
     this.position();
   }
 
-  /** Reposition the ring and the card in every frame while the tour is open. */
+  /** Repositions the ring and the card in every frame while the tour is open. */
   reposition() {
     this.frame = requestAnimationFrame(() => {
-      if (!this.open) return;
+      if (!this.isOpen) return;
       this.position();
       this.reposition();
     });
   }
 
-  /** Rectangle of the ring: around the target, or around its last part. */
+  /** The rectangle of the ring, around the target or its last part. */
   ringTargets() {
-    const { parts, also } = STEPS[this.stepIndex];
-    const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((rectangle) => rectangle?.width);
+    const { getParts, getExtraBox } = STEPS[this.stepIndex];
+    const rectangles = [...getParts().map((part) => part?.getBoundingClientRect()), getExtraBox?.()].filter(
+      (rectangle) => rectangle?.width,
+    );
     const box = boundingBox(rectangles);
     return box && (fitsBelow(box, this.card.offsetHeight) ? box : boundingBox(rectangles.slice(-1)));
   }
@@ -138,9 +143,9 @@ export class Tour {
   position() {
     const ring = this.ringTargets();
     this.ring.hidden = !ring || !isVisible(ring);
-    if (ring) write(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
+    if (ring) setPixels(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
     const { offsetWidth: width, offsetHeight: height } = this.card;
-    write(this.card, cardPosition(ring, { width, height }));
+    setPixels(this.card, cardPosition(ring, { width, height }));
   }
 
   openLearn() {
@@ -150,7 +155,7 @@ export class Tour {
   }
 
   close(outcome) {
-    if (!this.open) return;
+    if (!this.isOpen) return;
     cancelAnimationFrame(this.frame);
     const hasFocus = this.card.contains(document.activeElement);
     this.stepIndex = -1;
@@ -162,14 +167,14 @@ export class Tour {
   }
 
   /** Tab cycles within the card. */
-  trapFocus(by) {
+  trapFocus(step) {
     const buttons = [...this.card.querySelectorAll('button')].filter((button) => !button.hidden);
     const focusedIndex = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    buttons[(focusedIndex + by + buttons.length) % buttons.length].focus({ preventScroll: true });
+    buttons[(focusedIndex + step + buttons.length) % buttons.length].focus({ preventScroll: true });
   }
 
-  key(event) {
-    if (!this.open) return;
+  onKeydown(event) {
+    if (!this.isOpen) return;
     const isInside = this.card.contains(event.target);
     const action = {
       Escape: () => this.close('skipped'),
@@ -184,8 +189,9 @@ export class Tour {
   }
 }
 
-function write({ style }, places) {
-  for (const [name, pixels] of Object.entries(places)) {
+/** Sets lengths of a style in pixels. */
+function setPixels({ style }, lengths) {
+  for (const [name, pixels] of Object.entries(lengths)) {
     const value = `${Math.round(pixels)}px`;
     if (style[name] !== value) style[name] = value;
   }

@@ -1,4 +1,4 @@
-// Loads the lessons (modules, phrases, styles) when the tab is first opened.
+// Loads the modules, phrases and styles of the lessons when the tab is first opened.
 
 import { loadLazy } from '../core/boot.js';
 import { make } from '../core/dom.js';
@@ -11,11 +11,11 @@ export async function mount({ element, server }) {
   await ready;
   const error = make('p', { class: 'error', role: 'alert' });
   const loading = make('p', { class: 'quiet', role: 'status' });
-  let opened = false;
+  let isRequested = false;
   element.append(loading, error);
   const open = async () => {
-    if (state.tab !== 'learn' || opened) return;
-    opened = true;
+    if (state.tab !== 'learn' || isRequested) return;
+    isRequested = true;
     element.setAttribute('aria-busy', 'true');
     error.textContent = '';
     loading.textContent = t('learn_loading');
@@ -24,7 +24,7 @@ export async function mount({ element, server }) {
       const pages = ['build/build-lesson.js', ...(server.read_quiz ? ['quiz/quiz.js'] : [])]; // a static page has no quiz
       await mountLessons(element, server, await Promise.all(pages.map((page) => loadLazy(page))));
     } catch (loadError) {
-      opened = false;
+      isRequested = false;
       error.textContent = t('error_unreachable');
       console.warn(loadError);
     } finally {

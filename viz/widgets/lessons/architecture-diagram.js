@@ -4,11 +4,12 @@
 import { make, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const [LEFT, RIGHT, HALF] = [58, 172, 49];
-const STEP_HEIGHT = 17;
+// Lengths are in units of the view box.
+const [LEFT, RIGHT, HALF_WIDTH] = [58, 172, 49]; // centres of encoder and decoder, and half the width of a part
+const STEP_HEIGHT = 17; // of a step of the expanded attention, or a norm
 const PART_HEIGHT = 22;
 
-/** Centre y of each part that stands in the same place in all models; STEP_HEIGHT marks a step of the expanded attention. */
+/** Centre [x, y] and height of the parts whose position is the same in all models. The default height is `PART_HEIGHT`. */
 const FIXED = {
   'e.tokens': [LEFT, 412],
   'e.embed': [LEFT, 387],
@@ -25,7 +26,7 @@ const FIXED = {
   'd.logits': [RIGHT, 94],
   'd.next': [RIGHT, 60],
 };
-/** Parts whose place depends on the norm: before each sub-layer, or after each sum. In the order of the steps. */
+/** Parts whose position depends on the norm, which is before each sub-layer (`PRE`) or after each sum (`POST`). */
 const PRE = {
   'e.norm': [LEFT, 335, STEP_HEIGHT],
   'e.add': [LEFT, 182],
@@ -54,7 +55,7 @@ const POST = {
 };
 /** SVG paths of the streams. */
 const STREAMS = ['M58 417V60', 'M172 417V60'];
-/** Of each arrangement: residual connections, as the y of their branch and of their sum, and the y of the number of layers. */
+/** Arrangements of the parts. `attention`, `encoder`, `decoder`: y of the branch and of the sum of each residual connection; `layers`: y of the layer counts. */
 const ARRANGEMENTS = {
   pre: { parts: PRE, attention: [348, 182], encoder: [[169, 115]], decoder: [[356, 299], [287, 230], [218, 161]], layers: [104, 146] },
   post: { parts: POST, attention: [340, 186], encoder: [[153, 116]], decoder: [[350, 312], [278, 240], [206, 168]], layers: [80, 126] },
@@ -67,7 +68,7 @@ const FEEDBACK = ['M221 60H232V412H222', 'M227 408l-5 4 5 4'];
 const allParts = ({ parts }) => Object.entries({ ...FIXED, ...parts }).sort(([, [x, y]], [, [otherX, otherY]]) => x - otherX || otherY - y);
 
 /** Parts without their own step → the part whose step they link to. */
-const SHOWN_BY = {
+const LINKED_PARTS = {
   'd.tokens': 'd.next',
   'd.positions': 'e.positions',
   'd.ff': 'e.ff',
@@ -77,14 +78,14 @@ const SHOWN_BY = {
 /** Index of the step that a part links to, or −1. */
 const stepOfPart = (steps, part) => {
   const index = steps.findIndex(({ node }) => node === part);
-  return index >= 0 ? index : steps.findIndex(({ node }) => node === SHOWN_BY[part]);
+  return index >= 0 ? index : steps.findIndex(({ node }) => node === LINKED_PARTS[part]);
 };
 
 /**
- * @param {{ steps: any[], now: number, layers: { encoder: number, decoder: number }, normFirst: boolean, sides: [string, string], go: (step: number) => void, titles: string[] }} about
+ * @param {{ steps: any[], stepIndex: number, layers: { encoder: number, decoder: number }, normFirst: boolean, sides: [string, string], onStep: (step: number) => void, titles: string[] }} options
  */
-export function largeDiagram({ steps, now, layers, normFirst, sides, go, titles }) {
-  const highlighted = steps[now].node;
+export function largeDiagram({ steps, stepIndex, layers, normFirst, sides, onStep, titles }) {
+  const highlighted = steps[stepIndex].node;
   const arrangement = ARRANGEMENTS[normFirst ? 'pre' : 'post'];
   const diagram = svg('svg', { viewBox: '0 0 236 430', role: 'group', 'aria-label': t('lesson_drawing') });
   const line = (d, isFlow = false) => diagram.append(svg('path', { d, class: isFlow ? 'flow' : 'way' }));
@@ -113,8 +114,8 @@ export function largeDiagram({ steps, now, layers, normFirst, sides, go, titles 
   diagram.append(svg('text', { x: LEFT, y: encoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.encoder })));
   diagram.append(svg('text', { x: RIGHT, y: decoderY, class: 'quiet outlined' }, t('lesson_layers', { count: layers.decoder })));
   for (const [part, [x, y, height = PART_HEIGHT]] of allParts(arrangement)) {
-    const halfWidth = x === LEFT ? HALF - 3 : HALF;
-    const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
+    const halfWidth = x === LEFT ? HALF_WIDTH - 3 : HALF_WIDTH;
+    const group = diagramBlock(part, { steps, lit: highlighted, stepIndex, onStep, titles });
     group.append(svg('rect', { x: x - halfWidth, y: y - height / 2, width: 2 * halfWidth, height, rx: 4 }));
     group.append(svg('text', { x, y: y + 4 }, t(`lesson_part_${(isNorm(part) ? 'e.norm' : part).replace('.', '_')}`)));
     diagram.append(group);
@@ -125,8 +126,8 @@ export function largeDiagram({ steps, now, layers, normFirst, sides, go, titles 
 const isNorm = (part) => part.includes('norm') || part.endsWith('final');
 
 /** Diagram for narrow screens: two rows of small blocks and the name of the highlighted part. */
-export function smallDiagram({ steps, now, normFirst, go, titles, width }) {
-  const highlighted = steps[now].node;
+export function smallDiagram({ steps, stepIndex, normFirst, onStep, titles, width }) {
+  const highlighted = steps[stepIndex].node;
   const names = allParts(ARRANGEMENTS[normFirst ? 'pre' : 'post']).map(([part]) => part);
   const visible = names.filter((part) => part === 'e.norm' || !isNorm(part));
   const [encoder, decoder] = ['e.', 'd.'].map((side) => visible.filter((part) => part.startsWith(side)));
@@ -140,7 +141,7 @@ export function smallDiagram({ steps, now, normFirst, go, titles, width }) {
   );
   diagram.append(svg('path', { d: `M${width - cell / 2} 22V31H${cross}V40`, class: highlighted === 'd.cross' ? 'flow' : 'way' }));
   const addBlock = (part, x, y) => {
-    const group = diagramBlock(part, { steps, lit: highlighted, now, go, titles });
+    const group = diagramBlock(part, { steps, lit: highlighted, stepIndex, onStep, titles });
     group.append(
       svg('rect', { x, y, width: cell - 5, height: 15, rx: 3 }),
       svg('rect', { x: x - 2, y: y - 6, width: cell, height: 27, class: 'target' }),
@@ -154,9 +155,9 @@ export function smallDiagram({ steps, now, normFirst, go, titles, width }) {
 }
 
 /** A part of the diagram; a button if it links to a step. */
-function diagramBlock(part, { steps, lit, now, go, titles }) {
+function diagramBlock(part, { steps, lit, stepIndex, onStep, titles }) {
   const step = stepOfPart(steps, part);
-  const state = part === lit ? 'lit' : step < 0 ? 'idle' : step < now && steps[step].node === part ? 'past' : 'ahead';
+  const state = part === lit ? 'lit' : step < 0 ? 'idle' : step < stepIndex && steps[step].node === part ? 'past' : 'ahead';
   const name = t(`lesson_part_${(isNorm(part) ? 'e.norm' : part).replace('.', '_')}`);
   const attributes = { class: `part ${state}`, 'data-part': part };
   if (step < 0) return svg('g', attributes);
@@ -167,12 +168,12 @@ function diagramBlock(part, { steps, lit, now, go, titles }) {
     'aria-label': `${name}: ${titles[step]}`,
     ...(part === lit ? { 'aria-current': 'step' } : {}),
   });
-  group.addEventListener('click', () => go(step));
+  group.addEventListener('click', () => onStep(step));
   group.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' && event.key !== ' ') return;
     event.preventDefault();
     event.stopPropagation();
-    go(step);
+    onStep(step);
   });
   return group;
 }

@@ -10,8 +10,8 @@ import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
 const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
-const MAX_STRETCH = 3; // of a legend: its end as a multiple of the number with the last colour
-const MATRICES = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
+const MAX_STRETCH = 3; // maximum end of a legend, as a multiple of the number with the last colour
+const MATRIX_FORMS = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
 
 /** Title of a figure: its name and the tensor's shape with named axes. */
 export function caption(show, shape) {
@@ -38,19 +38,19 @@ export function rowNames(show, scene, count, all) {
       Array.from({ length: count }, (_, index) => (index ? t('lesson_after_layer', { layer: index }) : t('lesson_at_the_door'))),
     one: () => [t(`lesson_row_${show.name}`)],
   }[show.rows]();
-  const indices = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : around(labels.length, scene.row, all);
+  const indices = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : indicesAround(labels.length, scene.row, all);
   const elements = show.rows === 'tokens' && scene.kind !== 'encoder' ? indices.map((index) => rowName(scene.rowItems[index])) : null;
-  return { names: indices.map((index) => labels[index]), places: indices, ...(elements ? { elements } : {}) };
+  return { names: indices.map((index) => labels[index]), indices, ...(elements ? { elements } : {}) };
 }
 
 /** Names and indices of the visible columns: around the selected key, or the strongest key of the selected row. */
 export function columnNames(scene, all, matrix) {
   const centre = scene.kind === 'encoder' ? scene.key : argMax(rowNumbers(matrix, scene.row));
-  const indices = around(scene.columns.length, centre, all);
-  return { names: indices.map((index) => scene.columns[index].label), places: indices };
+  const indices = indicesAround(scene.columns.length, centre, all);
+  return { names: indices.map((index) => scene.columns[index].label), indices };
 }
 
-function around(count, centre, all) {
+function indicesAround(count, centre, all) {
   if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, index) => index);
   const start = Math.max(0, Math.min(count - SHOWN_AROUND, centre - Math.floor(SHOWN_AROUND / 2)));
   return Array.from({ length: SHOWN_AROUND }, (_, index) => start + index);
@@ -59,7 +59,7 @@ function around(count, centre, all) {
 /** Number of tokens along the longest truncated side of a step's figures; 0 without truncation. */
 export function truncatedFrom(scene) {
   const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
-  const matrices = scene.step.figures.filter(({ form }) => MATRICES.includes(form));
+  const matrices = scene.step.figures.filter(({ form }) => MATRIX_FORMS.includes(form));
   const sides = matrices.flatMap((figure) => {
     const rows = scene.visibleTensors(figure).map((tensor) => counts[tensor.rows] ?? 0);
     return figure.square ? [...rows, counts.keys] : rows;
@@ -68,7 +68,7 @@ export function truncatedFrom(scene) {
   return count > SHOW_ALL_UP_TO ? count : 0;
 }
 
-/** Caption of the numbers: their tokens and dimension. */
+/** Caption of a formula's numbers: their tokens and dimension. */
 export function aboutLine(step, scene, values) {
   if (!step.about.length) return null;
   const isRow = scene.kind !== 'encoder'; // a row of the decoder is named by two tokens
@@ -78,7 +78,8 @@ export function aboutLine(step, scene, values) {
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
 }
 
-export function shapeText(show, scene, matrix) {
+/** The axes of a tensor for its title, [count, name]. */
+export function shapeAxes(show, scene, matrix) {
   const rows = {
     tokens: scene.kind === 'encoder' ? 'tokens' : 'queries',
     keys: 'keys',

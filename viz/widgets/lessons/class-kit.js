@@ -17,9 +17,9 @@ export class ClassKit {
     this.lesson = null;
     this.choice = null;
     this.title = make('h3', {});
-    this.ways = make('div', { class: 'kit-ways' });
+    this.links = make('div', { class: 'kit-ways' });
     this.status = make('p', { class: 'quiet', role: 'status' });
-    this.element = make('section', { class: 'lesson-kit' }, this.title, this.ways, this.status);
+    this.element = make('section', { class: 'lesson-kit' }, this.title, this.links, this.status);
   }
 
   /** `choice`: the lesson, the step and the selection. */
@@ -27,21 +27,21 @@ export class ClassKit {
     if (this.choice && formatLessonLink(this.choice) !== formatLessonLink(choice)) this.status.textContent = '';
     this.lesson = lesson;
     this.choice = choice;
-    const focused = [...this.ways.children].indexOf(document.activeElement);
+    const focused = [...this.links.children].indexOf(document.activeElement);
     this.title.textContent = t('lesson_kit');
     const button = (word, onclick) => make('button', { type: 'button', class: 'link', onclick }, t(word));
     replace(
-      this.ways,
+      this.links,
       button('lesson_kit_link', () => this.copy(false)),
       lesson.steps.some(({ ask }) => ask) ? button('lesson_kit_asks', () => this.copy(true)) : null,
       button('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
-      this.notebook ? button('lesson_kit_notebook', () => this.write()) : null,
+      this.notebook ? button('lesson_kit_notebook', () => this.saveNotebook()) : null,
     );
-    if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
+    if (focused >= 0) /** @type {HTMLElement} */ (this.links.children[focused])?.focus({ preventScroll: true });
   }
 
   /** Save the lesson as a notebook with the current selection and control values. */
-  async write() {
+  async saveNotebook() {
     const { name, steps } = this.lesson;
     const { set, ...look } = resolveSelection(state.translation, this.choice.selection);
     const experiments = steps.filter(({ experiment }) => experiment);

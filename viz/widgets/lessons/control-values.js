@@ -5,18 +5,18 @@
 const parseInteger = (text, low, high) =>
   /^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined;
 
-/** Parse a value from its permalink text; undefined if it is invalid. */
+/** Parsers of permalink texts by form of control; undefined for invalid texts. */
 const PARSERS = {
   choice: (text, { options }) => (options.includes(text) ? text : undefined),
   switch: (text) => ({ 0: false, 1: true })[text],
   slider: (text, { low, high, step = 1 }) => ((Number(text) - low) % step ? undefined : parseInteger(text, low, high)),
   button: (text, { max_presses }) => parseInteger(text, 0, max_presses),
-  places: (text, { max_selected }) => parsePlaces(text, max_selected),
+  places: (text, { max_selected }) => parseIndices(text, max_selected),
   text: (text, { max_length }) => (text.length <= max_length ? text : undefined),
 };
 const FORMATTERS = { switch: (value) => String(Number(value)), places: (value) => value.join('_') };
 
-function parsePlaces(text, limit) {
+function parseIndices(text, limit) {
   if (!text) return [];
   const indices = text.split('_').map((index) => parseInteger(index, 0, 999));
   return indices.includes(undefined) || indices.length > limit ? undefined : indices;

@@ -16,8 +16,8 @@ export class Controls {
     this.element = make('div', { class: 'lesson-controls', hidden: true });
   }
 
-  /** Draws the controls of a step. `set`: their values; `scene`: options of the controls for tokens, by name. */
-  draw({ lesson, name, experiment }, set, scene) {
+  /** Draws the controls of a step. `set`: their values; `tokenLabels`: labels of the words in multiple-choice controls, by name. */
+  draw({ lesson, name, experiment }, set, tokenLabels) {
     const { controls } = experiment;
     this.element.hidden = !controls.length;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-control') : null;
@@ -25,10 +25,10 @@ export class Controls {
     const oldParts = key === this.drawnKey ? this.parts : [];
     this.drawnKey = key;
     this.parts = controls.map((control, index) => {
-      const labels = JSON.stringify(scene[control.name] ?? []);
+      const labels = JSON.stringify(tokenLabels[control.name] ?? []);
       return oldParts[index]?.optionsKey === labels
         ? oldParts[index]
-        : { optionsKey: labels, ...this.part(lesson, control, scene[control.name] ?? []) };
+        : { optionsKey: labels, ...this.part(lesson, control, tokenLabels[control.name] ?? []) };
     });
     if (this.parts.some((part, index) => part !== oldParts[index])) {
       for (const [index, { element }] of this.parts.entries()) if (oldParts[index]) oldParts[index].element.replaceWith(element);
@@ -55,15 +55,15 @@ export class Controls {
       this.parts.map(({ control }) => control),
       set,
     );
-    for (const { control, element, hold } of this.parts) {
+    for (const { control, element, setValue } of this.parts) {
       element.hidden = Boolean(control.visible_if) && values[control.visible_if[0]] !== control.visible_if[1];
-      hold(values[control.name]);
+      setValue(values[control.name]);
     }
   }
 
-  part(lesson, control, scene) {
+  part(lesson, control, labels) {
     const change = (value) => this.change(control, value);
-    return { control, ...PARTS[control.form](control, lesson, change, scene) };
+    return { control, ...PARTS[control.form](control, lesson, change, labels) };
   }
 }
 
@@ -81,16 +81,16 @@ const PARTS = {
     const { options, as_slider, as_menu, name } = control;
     const label = controlName(lesson, control);
     if (as_slider) {
-      const { element, input, hold } = sliderControl(label, name, { low: 0, high: options.length - 1, step: 1 }, (index) =>
+      const { element, input, setValue } = sliderControl(label, name, { low: 0, high: options.length - 1, step: 1 }, (index) =>
         optionName(lesson, control, options[index]),
       );
       input.addEventListener('input', () => change(options[Number(input.value)]));
-      return { element, hold: (value) => hold(options.indexOf(value)) };
+      return { element, setValue: (value) => setValue(options.indexOf(value)) };
     }
     if (as_menu) {
       const entries = options.map((option) => make('option', { value: option }, optionName(lesson, control, option)));
       const select = make('select', { 'aria-label': label, data: { control: name }, onchange: () => change(select.value) }, ...entries);
-      return { element: labelled(label, [select]), hold: (value) => Object.assign(select, { value }) };
+      return { element: labelled(label, [select]), setValue: (value) => Object.assign(select, { value }) };
     }
     const buttons = options.map((option) =>
       make(
@@ -100,23 +100,23 @@ const PARTS = {
       ),
     );
     const group = make('div', { class: 'segments', role: 'group', 'aria-label': label }, ...buttons);
-    const hold = (value) => {
+    const setValue = (value) => {
       for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(options[index] === value));
     };
-    return { element: labelled(label, [group]), hold };
+    return { element: labelled(label, [group]), setValue };
   },
 
   switch(control, lesson, change) {
     const input = make('input', { type: 'checkbox', role: 'switch', data: { control: control.name } });
     input.addEventListener('change', () => change(input.checked));
     const element = make('label', { class: 'switched' }, input, make('span', {}, controlName(lesson, control)));
-    return { element, hold: (value) => Object.assign(input, { checked: value }) };
+    return { element, setValue: (value) => Object.assign(input, { checked: value }) };
   },
 
   slider(control, lesson, change) {
-    const { element, input, hold } = sliderControl(controlName(lesson, control), control.name, control, String);
+    const { element, input, setValue } = sliderControl(controlName(lesson, control), control.name, control, String);
     input.addEventListener('input', () => change(Number(input.value)));
-    return { element, hold };
+    return { element, setValue };
   },
 
   button(control, lesson, change) {
@@ -128,31 +128,31 @@ const PARTS = {
       onclick: () => change((currentValue + 1) % (control.max_presses + 1)),
     };
     const element = make('button', attributes);
-    const hold = (value) => {
+    const setValue = (value) => {
       currentValue = value;
       element.textContent = t(`lesson_${lesson}_control_${control.name}`, { value });
     };
-    return { element, hold };
+    return { element, setValue };
   },
 
   /** Multiple choice of words; no button for a null label. */
-  places(control, lesson, change, scene) {
+  places(control, lesson, change, labels) {
     let selected = [];
     const label = controlName(lesson, control);
     const toggle = (index) =>
       change(
         selected.includes(index) ? selected.filter((selectedIndex) => selectedIndex !== index) : [...selected, index].sort((a, b) => a - b),
       );
-    const buttons = scene.map((text, index) => {
+    const buttons = labels.map((text, index) => {
       const attributes = { type: 'button', data: { control: `${control.name} ${index}` }, onclick: () => toggle(index) };
       return text === null ? null : make('button', attributes, make('bdi', {}, labelText(lesson, text)));
     });
-    const hold = (value) => {
+    const setValue = (value) => {
       selected = value;
       for (const [index, button] of buttons.entries()) button?.setAttribute('aria-pressed', String(value.includes(index)));
     };
     const attributes = { class: control.adds_selected ? 'places adds' : 'places', role: 'group', 'aria-label': label };
-    return { element: labelled(label, [make('div', attributes, ...buttons)], true), hold };
+    return { element: labelled(label, [make('div', attributes, ...buttons)], true), setValue };
   },
 
   text(control, lesson, change) {
@@ -165,10 +165,10 @@ const PARTS = {
       autocomplete: 'off',
     });
     input.addEventListener('input', () => change(input.value));
-    const hold = (value) => {
+    const setValue = (value) => {
       if (document.activeElement !== input) input.value = value; // keep text that is being typed
     };
-    return { element: labelled(label, [input], true), hold };
+    return { element: labelled(label, [input], true), setValue };
   },
 };
 
@@ -180,11 +180,11 @@ function labelled(label, parts, isWide = false) {
 function sliderControl(label, name, { low, high, step }, write) {
   const input = make('input', { type: 'range', min: low, max: high, step, 'aria-label': label, data: { control: name } });
   const output = make('span', { class: 'numeric held' });
-  const hold = (value) => {
+  const setValue = (value) => {
     if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
     input.style.setProperty('--share', `${(100 * (value - low)) / Math.max(1, high - low)}%`);
     output.textContent = write(value);
     input.setAttribute('aria-valuetext', write(value));
   };
-  return { element: labelled(label, [input, output]), input, hold };
+  return { element: labelled(label, [input, output]), input, setValue };
 }

@@ -7,8 +7,8 @@ export class ExperimentCache {
   constructor(request) {
     this.request = request;
     this.cache = new Map();
-    this.runs = false;
-    this.waiting = null;
+    this.isRunning = false;
+    this.resolveQueued = null; // resolves the queued request to whether it may run
   }
 
   key(translation, lesson, step, set) {
@@ -22,10 +22,10 @@ export class ExperimentCache {
   /** Return the result, or null if a newer request replaced this one. */
   async fetch(translation, lesson, step, set) {
     const key = this.key(translation, lesson, step, set);
-    if (this.runs) {
-      this.waiting?.(false);
+    if (this.isRunning) {
+      this.resolveQueued?.(false);
       const isNext = await new Promise((resolve) => {
-        this.waiting = resolve;
+        this.resolveQueued = resolve;
       });
       if (!isNext) return null;
     }
@@ -33,21 +33,21 @@ export class ExperimentCache {
       this.runNext(); // the previous request has loaded the result
       return this.cache.get(key);
     }
-    this.runs = true;
+    this.isRunning = true;
     try {
       const answer = await this.request({ request: translation.requestValues(), lesson, step, set });
       this.cache.set(key, answer);
       for (const oldKey of [...this.cache.keys()].slice(0, -MAX_RESULTS)) this.cache.delete(oldKey);
       return answer;
     } finally {
-      this.runs = false;
+      this.isRunning = false;
       this.runNext();
     }
   }
 
   runNext() {
-    const next = this.waiting;
-    this.waiting = null;
-    next?.(true);
+    const resolve = this.resolveQueued;
+    this.resolveQueued = null;
+    resolve?.(true);
   }
 }

@@ -19,7 +19,7 @@ function element(name, ...children) {
 /** Render a formula as an element. `numbers`: the values of `@name`, as text. */
 export function formula(source, numbers = {}) {
   const tokens = parseFormula(source, numbers);
-  const math = element('math', row(tokens, false));
+  const math = element('math', parseRow(tokens, false));
   math.setAttribute('displaystyle', 'true'); // fractions in full size
   if (tokens.length) throw new Error(`${source} has an unmatched }`);
   return math;
@@ -51,7 +51,7 @@ function tokensFor(name, numbers) {
 }
 
 /** Parse a row of items, up to the end or the closing brace. */
-function row(tokens, isGroup) {
+function parseRow(tokens, isGroup) {
   const mathRow = element('mrow');
   while (tokens.length) {
     if (isGroup && isClosing(tokens[0])) {
@@ -59,7 +59,7 @@ function row(tokens, isGroup) {
       return mathRow;
     }
     if (isClosing(tokens[0])) break;
-    mathRow.append(scripted(tokens));
+    mathRow.append(parseScripts(tokens));
   }
   return mathRow;
 }
@@ -67,7 +67,7 @@ function row(tokens, isGroup) {
 const isClosing = ([kind, text]) => kind === 'grouping' && text === '}';
 
 /** Parse an item with its subscript and superscript. */
-function scripted(tokens) {
+function parseScripts(tokens) {
   const base = parsePart(tokens);
   let subscript = null;
   let superscript = null;
@@ -83,38 +83,38 @@ function scripted(tokens) {
 
 function parsePart(tokens) {
   const [kind, text] = tokens.shift() ?? ['sign', ''];
-  if (kind === 'grouping') return text === '{' ? row(tokens, true) : element('mo', text);
+  if (kind === 'grouping') return text === '{' ? parseRow(tokens, true) : element('mo', text);
   if (kind === 'number' || kind === 'unknown') return element('mn', text);
-  if (kind === 'letter') return letter(text);
+  if (kind === 'letter') return makeLetter(text);
   if (kind === 'text') return element('mtext', text);
   if (kind === 'sign') return element('mo', text === '-' ? '−' : text);
-  return command(text, tokens);
+  return parseCommand(text, tokens);
 }
 
-function command(name, tokens) {
+function parseCommand(name, tokens) {
   if (name === 'frac') return element('mfrac', parsePart(tokens), parsePart(tokens));
   if (name === 'sqrt') return element('msqrt', parsePart(tokens));
-  if (name === ',' || name === 'quad') return spaced(name === ',' ? '0.17em' : '1em');
+  if (name === ',' || name === 'quad') return makeSpace(name === ',' ? '0.17em' : '1em');
   if (name === 'left' || name === 'right') return element('mo', tokens.shift()[1]);
   if (name === '{' || name === '}') return element('mo', name);
   if (!(name in SIGNS)) throw new Error(`unknown command \\${name} in a formula`);
-  if (LETTERS.has(name)) return letter(SIGNS[name]);
+  if (LETTERS.has(name)) return makeLetter(SIGNS[name]);
   // Chromium sets no space between a function's name and its argument.
-  if (name === 'ln' || name === 'log') return element('mrow', element('mi', SIGNS[name]), spaced('0.17em'));
+  if (name === 'ln' || name === 'log') return element('mrow', element('mi', SIGNS[name]), makeSpace('0.17em'));
   return element(NAMES.has(name) ? 'mi' : 'mo', SIGNS[name]);
 }
 
 /**
- * A variable. Without `mathvariant`, browsers replace its letter by one of the mathematical alphabets, which many systems
- * have no font for; CSS makes it italic.
+ * Creates a variable. Without `mathvariant`, browsers replace its letter by a mathematical one, for which many systems lack
+ * a font; CSS makes it italic.
  */
-function letter(text) {
+function makeLetter(text) {
   const node = element('mi', text);
   node.setAttribute('mathvariant', 'normal');
   return node;
 }
 
-function spaced(width) {
+function makeSpace(width) {
   const space = element('mspace');
   space.setAttribute('width', width);
   return space;

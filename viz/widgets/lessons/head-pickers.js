@@ -8,8 +8,8 @@ export function drawPickers(element, { kind, picks }, { look, translation, pick 
   const { layer, head } = look[kind];
   const focused = element.contains(document.activeElement) && document.activeElement.getAttribute('data-turn');
   const picker = (name, current, count, toSelection) => {
-    const [previousButton, nextButton] = stepButtons((by) =>
-      pick({ [kind]: { layer, head, ...toSelection((current + by + count) % count) } }),
+    const [previousButton, nextButton] = stepButtons((step) =>
+      pick({ [kind]: { layer, head, ...toSelection((current + step + count) % count) } }),
     );
     for (const [button, word] of [
       [previousButton, 'previous'],

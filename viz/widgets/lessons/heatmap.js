@@ -16,27 +16,29 @@ const GRID_MIN_WIDTH = 13; // minimum width in pixels of a cell with grid lines
 /**
  * @param {{
  *   matrix: import('./tensor-cache.js').Matrix, width: number, name: string,
- *   rows?: { names: string[], places: number[], elements?: HTMLElement[] }, columns?: { names: string[], places: number[] } | null,
+ *   rows?: { names: string[], indices: number[], elements?: HTMLElement[] }, columns?: { names: string[], indices: number[] } | null,
  *   scale?: 'signed' | 'share' | 'positive', most?: number, height?: number, widest?: number, label?: number,
  *   row?: number | null, column?: number | null, band?: [number, number] | null, masked?: ((row: number, column: number) => boolean) | null,
  *   digits?: number, bare?: boolean, pick?: (row: number | null, column: number | null) => void,
- * }} options `rows` and `columns`: names and indices of the visible cells; `bare`: names only in the tooltip
+ * }} options `rows` and `columns`: names and indices of the visible cells; `most`: the number with the
+ *   last colour; `height`, `widest`, `label`: height and maximum width of a cell and width of the row names, in pixels; `band`:
+ *   first and last column of a frame; `bare`: names only in the tooltip
  */
 export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, label = 76, ...options }) {
-  const rows = options.rows ?? { names: [], places: Array.from({ length: matrix.rows }, (_, row) => row) };
-  const columnIndices = options.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
+  const rows = options.rows ?? { names: [], indices: Array.from({ length: matrix.rows }, (_, row) => row) };
+  const columnIndices = options.columns?.indices ?? Array.from({ length: matrix.columns }, (_, column) => column);
   const maxValue = options.most || maxAbs(matrix.numbers) || 1;
   const labelWidth = rows.names.length && !options.bare ? label : 0;
   const cell = Math.min(options.widest ?? Infinity, Math.max(1, width - labelWidth) / columnIndices.length);
   const height = options.height ?? Math.min(34, Math.max(20, cell));
   const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${labelWidth}px` });
-  const size = { width: cell * columnIndices.length, height: height * rows.places.length };
+  const size = { width: cell * columnIndices.length, height: height * rows.indices.length };
   const pick = options.pick ?? null;
 
   if (options.columns?.names.length && !options.bare) {
     const interval = Math.ceil(LABEL_MIN_WIDTH / cell);
     const labels = options.columns.names.map((text, index) => {
-      const column = options.columns.places[index];
+      const column = options.columns.indices[index];
       const label = index % interval && column !== options.column ? '' : text;
       const attributes = { class: `above ${columnClass(label)}${column === options.column ? ' chosen' : ''}`, style: `width:${cell}px` };
       if (pick) attributes.onclick = () => pick(null, column);
@@ -46,7 +48,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
   }
   if (rows.names.length && !options.bare) {
     const labels = rows.names.map((text, index) => {
-      const row = rows.places[index];
+      const row = rows.indices[index];
       const attributes = { class: `beside${row === options.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };
       if (pick) attributes.onclick = () => pick(row, null);
       return make('span', attributes, rows.elements?.[index] ?? make('bdi', {}, text));
@@ -57,7 +59,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
   const plane = make('div', { class: `plane${options.masked ? ' hatch' : ''}`, style: `width:${size.width}px;height:${size.height}px` });
   const canvas = paint({
     matrix,
-    rows: rows.places,
+    rows: rows.indices,
     columns: columnIndices,
     cell,
     height,
@@ -67,9 +69,9 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
     masked: options.masked ?? null,
   });
   canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', t('lesson_picture', { name, rows: rows.places.length, columns: columnIndices.length }));
+  canvas.setAttribute('aria-label', t('lesson_picture', { name, rows: rows.indices.length, columns: columnIndices.length }));
   plane.append(canvas);
-  const row = rows.places.indexOf(options.row);
+  const row = rows.indices.indexOf(options.row);
   const column = columnIndices.indexOf(options.column);
   const bandStart = columnIndices.indexOf(options.band?.[0]);
   if (row >= 0 && column < 0) plane.append(frame(0, row * height, size.width, height));
@@ -80,11 +82,11 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
     const { left, top } = canvas.getBoundingClientRect();
     const clamp = (number, count) => Math.max(0, Math.min(count - 1, Math.floor(number)));
     const [x, y] = [(event.clientX - left) / pageZoom(), (event.clientY - top) / pageZoom()];
-    return [clamp(y / height, rows.places.length), clamp(x / cell, columnIndices.length)];
+    return [clamp(y / height, rows.indices.length), clamp(x / cell, columnIndices.length)];
   };
   plane.addEventListener('pointermove', (event) => {
     const [rowIndex, columnIndex] = cellUnder(event);
-    const [row, column] = [rows.places[rowIndex], columnIndices[columnIndex]];
+    const [row, column] = [rows.indices[rowIndex], columnIndices[columnIndex]];
     const value = options.masked?.(row, column) ? t('masked') : formatSigned(matrix.numbers[row * matrix.columns + column]);
     const labels = [rows.names[rowIndex], options.columns?.names[columnIndex] ?? t('lesson_dimension', { number: column })].filter(Boolean);
     showTooltip(event, `${labels.join(' · ')}: ${value}`);
@@ -95,7 +97,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
     plane.addEventListener('click', (event) => {
       const [rowIndex, columnIndex] = cellUnder(event);
       hideTooltip();
-      pick(rows.places[rowIndex], columnIndices[columnIndex]);
+      pick(rows.indices[rowIndex], columnIndices[columnIndex]);
     });
   }
   box.append(plane);

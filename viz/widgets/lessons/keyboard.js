@@ -6,7 +6,7 @@ import { resolveSelection } from './lesson-link.js';
 
 /** `lessons`: the lesson player, with the current position and its actions. */
 export function handleKey(event, lessons) {
-  if (!lessons.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || event.defaultPrevented) return;
+  if (!lessons.isOpen() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || event.defaultPrevented) return;
   if (event.target.closest?.('[role=tablist], pre')) return;
   const isButton = event.target.closest?.('button, a, [role=button], summary');
   if (event.key === ' ' && isButton) return; // space activates the focused button
@@ -37,18 +37,18 @@ const trainingKeys = (training) => ({
   ']': () => training.nextHead(1),
 });
 
-function nextToken(lessons, by) {
+function nextToken(lessons, step) {
   const { kind, picks } = lessons.lesson.steps[lessons.stepIndex];
   const name = kind === 'encoder' ? 'token' : 'written';
   if (!picks.includes(name)) return;
   const count = state.translation.rows(kind).length;
-  lessons.pick({ [name]: (resolveSelection(state.translation, lessons.choice.selection)[name] + by + count) % count });
+  lessons.pick({ [name]: (resolveSelection(state.translation, lessons.choice.selection)[name] + step + count) % count });
 }
 
-function nextHead(lessons, by) {
+function nextHead(lessons, step) {
   const { kind, picks } = lessons.lesson.steps[lessons.stepIndex];
   if (!picks.includes('head')) return;
   const count = state.translation.heads(kind);
   const { layer, head } = resolveSelection(state.translation, lessons.choice.selection)[kind];
-  lessons.pick({ [kind]: { layer, head: (head + by + count) % count } });
+  lessons.pick({ [kind]: { layer, head: (head + step + count) % count } });
 }

@@ -8,7 +8,7 @@ import { cssColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
 import { valueColour } from '../parts/tooltip.js';
 import { AllTerms } from './glossary.js';
-import { answered, isPersistent, lessonStatus, score } from './progress.js';
+import { countAnswers, isPersistent, lessonStatus, score } from './progress.js';
 import { availablePlans, planViews } from './plans.js';
 import { maxAbs } from './tensor-cache.js';
 
@@ -16,18 +16,18 @@ const TICK = 'M2.5 6.5L5 9l4.500-6';
 const PICTURE = { rows: 7, columns: 16 };
 
 export class LessonList {
-  /** `pages`: modules whose `row(open)` is the row of a page; the first is at the top, the others at the end. */
+  /** `pages`: modules whose `row(open)` creates a page's row. The first page's row is at the top, the others are at the end. */
   constructor(open, pages) {
     this.open = open;
     this.pages = pages;
     this.title = make('h2', { class: 'view-title' });
     this.description = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
-    this.start = make('button', { type: 'button', class: 'go' });
+    this.startButton = make('button', { type: 'button', class: 'go' });
     const startTour = () => dispatchEvent(new CustomEvent('headlight-start'));
-    this.first = make('button', { type: 'button', class: 'link', onclick: startTour });
+    this.tourButton = make('button', { type: 'button', class: 'link', onclick: startTour });
     const openDeck = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
-    this.saved = make('button', { type: 'button', class: 'link', onclick: openDeck });
+    this.deckButton = make('button', { type: 'button', class: 'link', onclick: openDeck });
     this.plans = make('span', { class: 'plans' });
     const introduction = make(
       'div',
@@ -35,13 +35,13 @@ export class LessonList {
       this.title,
       this.description,
       this.progress,
-      make('div', { class: 'ways-in' }, this.first, this.saved, this.plans),
+      make('div', { class: 'ways-in' }, this.tourButton, this.deckButton, this.plans),
     );
-    const head = make('div', { class: 'top-line' }, introduction, this.start);
+    const head = make('div', { class: 'top-line' }, introduction, this.startButton);
     this.rows = make('div', { class: 'rows' });
-    this.missing = make('p', { class: 'quiet missing-lessons', hidden: hasServer() });
+    this.missingNote = make('p', { class: 'quiet missing-lessons', hidden: hasServer() });
     this.glossary = new AllTerms();
-    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.missing, this.glossary.element);
+    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.missingNote, this.glossary.element);
   }
 
   /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */
@@ -55,15 +55,15 @@ export class LessonList {
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), t('lesson_done_needs'), ...guesses, storageNote].join(
       ' · ',
     );
-    this.first.textContent = t('lesson_first_steps');
-    this.saved.textContent = t('saved_views');
+    this.tourButton.textContent = t('lesson_first_steps');
+    this.deckButton.textContent = t('saved_views');
     const openPlan = (plan) => dispatchEvent(new CustomEvent('headlight-deck', { detail: planViews(lessons, plan) }));
     const planButton = (plan) =>
       make('button', { type: 'button', class: 'link', onclick: () => openPlan(plan) }, t('lesson_plan', { minutes: plan }));
     replace(this.plans, ...availablePlans(lessons).map(planButton));
-    this.start.textContent = t('lesson_begin');
-    this.start.onclick = () => this.open(lessons[0].name);
-    this.missing.textContent = t('lesson_others_need_app');
+    this.startButton.textContent = t('lesson_begin');
+    this.startButton.onclick = () => this.open(lessons[0].name);
+    this.missingNote.textContent = t('lesson_others_need_app');
     this.glossary.draw();
     const [first, ...last] = this.pages.map((page) => page.row(this.open));
     replace(this.rows, first, ...lessons.map((lesson) => this.row(lesson, drawPicture(lesson))), ...last);
@@ -72,7 +72,7 @@ export class LessonList {
   row(lesson, matrix) {
     const { name, minutes } = lesson;
     const status = lessonStatus(lesson) ?? 'new';
-    const { answered: count, all } = answered(lesson);
+    const { answered: count, all } = countAnswers(lesson);
     const mark = make(
       'span',
       { class: `mark ${status}`, title: t(`lesson_mark_${status}`) },
@@ -98,14 +98,14 @@ export class LessonList {
   }
 }
 
-/** Link to the panel with more on the lesson's topic, if it is another one of Learn. */
+/** Link to the tab with more on the lesson's topic, if this page has that tab. */
 function explorerLink({ steps }) {
   const tab = steps.find((step) => step.tab)?.tab;
   if (!tab || !document.getElementById(`panel-${tab}`)) return null;
-  const open = () => set({ tab });
+  const openTab = () => set({ tab });
   return make(
     'button',
-    { type: 'button', class: 'link explorer-link', data: { tab }, onclick: open },
+    { type: 'button', class: 'link explorer-link', data: { tab }, onclick: openTab },
     t('lesson_explorer', { tab: t(`tab_${tab}`) }),
   );
 }

@@ -19,10 +19,10 @@ import { formatValue, resolveValues } from './control-values.js';
 import { StepView } from './step-view.js';
 import { TensorCache } from './tensor-cache.js';
 
-const DEBOUNCE_MS = 120; // of an experiment's controls
+const DEBOUNCE_MS = 120; // milliseconds between the last change of a control and the request
 const PLAY_MS = { step: 4200, part: 1800, word: 1200 }; // milliseconds during playback
 
-/** `pages`: modules that have a page. @param {import('../core/server.js').Server} server */
+/** `pages`: modules of lessons with separate pages (build, quiz). @param {import('../core/server.js').Server} server */
 export async function mount(root, server, pages) {
   const { lessons, tensors, experiments, ...asks } = await lessonCalls(root, server);
   const calls = { tensors: new TensorCache(tensors), experiments: new ExperimentCache(experiments), ...asks };
@@ -44,7 +44,7 @@ class LessonPlayer {
     const callbacks = {
       back: () => this.leave(),
       step: (index) => this.toStep(index),
-      move: (by) => this.move(by),
+      move: (step) => this.move(step),
       play: () => this.play(),
       pick: (changes) => this.pick(changes),
       set: (control, value) => this.set(control, value),
@@ -103,6 +103,7 @@ class LessonPlayer {
     this.enter(index);
   }
 
+  /** Opens a step at one of its parts, without stopping playback. */
   enter(position, part = 0) {
     const { steps, name } = this.lesson;
     const index = Math.max(0, Math.min(steps.length - 1, position));
@@ -110,15 +111,15 @@ class LessonPlayer {
   }
 
   /** Move to the next or previous step, or part of a step. */
-  move(by, byHand = true) {
-    if (byHand) this.stop();
+  move(step, byVisitor = true) {
+    if (byVisitor) this.stop();
     const { steps } = this.lesson;
     const { stepIndex } = this;
     const partCount = Math.max(1, steps[stepIndex].parts.length);
-    const part = this.choice.part + by;
+    const part = this.choice.part + step;
     if (part >= 0 && part < partCount) this.go({ ...this.choice, step: steps[stepIndex].name, part });
-    else if (stepIndex + by >= 0 && stepIndex + by < steps.length)
-      this.enter(stepIndex + by, by < 0 ? Math.max(0, steps[stepIndex + by].parts.length - 1) : 0);
+    else if (stepIndex + step >= 0 && stepIndex + step < steps.length)
+      this.enter(stepIndex + step, step < 0 ? Math.max(0, steps[stepIndex + step].parts.length - 1) : 0);
   }
 
   pick(changes) {
@@ -157,7 +158,7 @@ class LessonPlayer {
 
   play() {
     if (this.timer) this.stop();
-    else this.wait();
+    else this.scheduleNext();
     this.show();
   }
 
@@ -172,7 +173,7 @@ class LessonPlayer {
     this.view.training.leave();
   }
 
-  wait() {
+  scheduleNext() {
     const { steps } = this.lesson;
     const step = steps[this.stepIndex];
     const isLast = this.stepIndex === steps.length - 1;
@@ -183,19 +184,19 @@ class LessonPlayer {
   /** Advance playback to the next step or, at the last step, to the next word. */
   next(last) {
     this.timer = 0;
-    if (!this.open()) return;
+    if (!this.isOpen()) return;
     const { written } = resolveSelection(state.translation, this.choice.selection);
     const picksWritten = this.lesson.steps[this.stepIndex].picks.includes('written');
     if (last && (!picksWritten || written === state.translation.target.length - 1)) return this.show();
     if (last) this.pick({ written: written + 1 });
     else this.move(1, false);
-    this.wait(); // the duration depends on the new step
+    this.scheduleNext(); // the duration depends on the new step
     this.show();
   }
 
   // ---------------------------------------------------------------- drawing
 
-  open() {
+  isOpen() {
     return state.tab === 'learn' && Boolean(state.translation) && Boolean(this.lesson);
   }
 
@@ -204,13 +205,13 @@ class LessonPlayer {
     if (state.tab !== 'learn') return this.pauseHidden();
     const { translation } = state;
     const { lesson } = this;
-    const page = this.pages.get(this.choice.lesson); // it has its own sentence
-    for (const each of this.pages.values()) each.element.hidden = each !== page;
+    const page = this.pages.get(this.choice.lesson); // a page needs no translation
+    for (const otherPage of this.pages.values()) otherPage.element.hidden = otherPage !== page;
     this.notice.textContent = translation || page ? '' : t('lesson_no_sentence');
     this.list.element.hidden = Boolean(lesson) || Boolean(page) || !translation;
     this.view.element.hidden = !lesson || !translation;
     page?.show(this.choice.step);
-    const turn = ++this.turn; // ends the drawing of a lesson that still loads
+    const turn = ++this.turn; // cancels the drawing of a lesson that is still loading
     if (page) this.pauseHidden();
     if (!translation || page) return;
     if (!lesson) {
@@ -243,7 +244,7 @@ class LessonPlayer {
         if (experiment && this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
         if (turn !== this.turn) return;
         if (names.length) await this.tensors.load(translation, names);
-        if (this.order.learn(translation, cached.model)) return this.show();
+        if (this.order.storeModel(translation, cached.model)) return this.show();
         await this.tensors.load(translation, sceneAt(stepIndex).requiredPaths()); // products need the model's sizes
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {

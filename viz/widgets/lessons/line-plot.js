@@ -5,7 +5,7 @@ import { figureTitle } from './captions.js';
 import { showTooltip, hideTooltip } from '../parts/tooltip.js';
 import { labelText } from './labels.js';
 
-const FRAME = { height: 250, top: 12, right: 16, bottom: 44, left: 58 };
+const FRAME = { height: 250, top: 12, right: 16, bottom: 44, left: 58 }; // pixels: height and margins
 const MAX_WIDTH = 680; // pixels
 const MAX_TICKS = 5; // per axis
 const MAX_LABELLED_VALUES = 10; // with more x values, only round ones have labels

@@ -5,7 +5,7 @@ import { pageZoom } from '../core/page-zoom.js';
 import { fourDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const SIZE = { height: 214, left: 34, right: 12, top: 14, floor: 184 };
+const SIZE = { height: 214, left: 34, right: 12, top: 14, floor: 184 }; // pixels; `floor`: y of a loss of zero
 const LABEL_TOP = 92; // y of the loss labels; a falling curve starts above them and ends below them
 const LABEL_SPACING = 16; // pixels between two labels
 
@@ -28,7 +28,7 @@ export class LossCurve {
     this.element.addEventListener('pointermove', (event) => event.buttons && point(event));
   }
 
-  /** @param {{ runs: Run[], names: string[], step: number }} about */
+  /** @param {{ runs: Run[], names: string[], step: number }} options */
   draw({ runs, names, step }) {
     const plotWidth = Math.max(240, Math.floor(this.element.clientWidth) || 400);
     const first = runs[0].beginning;

@@ -10,7 +10,7 @@ import { maxAbs } from './tensor-cache.js';
 
 const LABELS = { wide: 152, narrow: 116 }; // pixels of a strip's name
 const NARROW = 480; // pixels of a figure
-const ROUNDING = 2e-3; // larger differences between the sum and the figure have another cause
+const ROUNDING = 2e-3; // maximum relative difference between the sum and the figure by rounding
 const MAX_TERMS = { wide: 2, narrow: 1 }; // products of a sum that are written out
 
 /** The section with the products of a step, or null if it has none. @param {import('./step-scene.js').StepScene} scene */
@@ -37,7 +37,7 @@ function drawProduct(scene, product, width) {
   const label = isNarrow ? LABELS.narrow : LABELS.wide;
   const strips = [row, weights, terms].map((numbers, index) => {
     const matrix = { rows: 1, columns: numbers.length, numbers };
-    const rows = { names: [names[index]], places: [0] };
+    const rows = { names: [names[index]], indices: [0] };
     return heatmap({ matrix, width, name: names[index], rows, most: maxAbs(numbers) || 1, height: 18, label });
   });
   const readout = make('p', { class: 'numeric readout' });
@@ -63,19 +63,19 @@ function drawProduct(scene, product, width) {
     choose(Math.floor(((event.clientX - left) / pixels) * row.length));
   });
   plane.addEventListener('keydown', (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
     event.preventDefault();
     event.stopPropagation(); // the arrows also change the step
-    choose(position + by);
+    choose(position + step);
   });
   choose(position);
   const sum = sumFormula(product, parts, isNarrow ? MAX_TERMS.narrow : MAX_TERMS.wide);
-  // On a phone, the result has a line of its own: at the end of the sum it would be out of sight.
+  // On a phone, the result is on a separate line, because the end of the sum is scrolled out of view.
   const lines = isNarrow ? sum.split(/ (?== [^=]*$)/) : [sum];
   const sumLines = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line)));
   for (const line of sumLines) updateScrollable(line, 'Width');
-  return make('div', { class: 'lesson-product' }, plane, readout, ...sumLines, afterwards(product, parts));
+  return make('div', { class: 'lesson-product' }, plane, readout, ...sumLines, outputNote(product, parts));
 }
 
 /** Name of the multiplied row: the neurons, or the vector x of the token that is read. */
@@ -88,20 +88,20 @@ function rowLabel(scene, { row }) {
 const bracketed = (number) => (number < 0 ? `(${formatNumber(number)})` : formatNumber(number));
 
 /** The sum with its first terms, its bias and its result, as TeX. */
-export function sumFormula({ name }, { row, weights, bias, index: place, total, terms }, maxTerms = MAX_TERMS.wide) {
+export function sumFormula({ name }, { row, weights, bias, index: component, total, terms }, maxTerms = MAX_TERMS.wide) {
   const number = (value) => (value < 0 ? `\\text{(}${formatNumber(value, 3)}\\text{)}` : formatNumber(value, 3));
   const products = Array.from(
     { length: Math.min(maxTerms, row.length) },
     (_, index) => `${number(row[index])} \\cdot ${number(weights[index])}`,
   );
   const letter = /^[qkv]$/.test(name) ? name : name === 'e' ? '\\text{logit}' : name === 'o' ? 'a' : 'h';
-  const rest = terms.length > maxTerms ? ' + \\ldots' : '';
-  const added = bias === null ? '' : ` + ${number(bias)}`;
-  return `${name === '2' ? 'y' : letter}_{${place}} = ${products.join(' + ')}${rest}${added} = ${formatNumber(total)}`;
+  const ellipsis = terms.length > maxTerms ? ' + \\ldots' : '';
+  const biasTerm = bias === null ? '' : ` + ${number(bias)}`;
+  return `${name === '2' ? 'y' : letter}_{${component}} = ${products.join(' + ')}${ellipsis}${biasTerm} = ${formatNumber(total)}`;
 }
 
-/** What happens to the sum before the figure shows it: the activation, or the rotation by position. */
-function afterwards({ output }, { total, cell }) {
+/** Note on the activation or the rotation by position that is applied to the sum before the figure shows it; null if neither is. */
+function outputNote({ output }, { total, cell }) {
   if (cell === null || Math.abs(total - cell) <= ROUNDING * Math.max(1, Math.abs(total))) return null;
   const key = output === 'feed_forward.hidden' ? 'lesson_product_activated' : 'lesson_product_turned';
   return make('p', { class: 'quiet' }, t(key, { value: formatSigned(cell) }));

@@ -1,15 +1,15 @@
 // Progress of the visitor: lessons begun or done, and guesses. It is stored in localStorage. A lesson is done when its
 // questions are answered; questions whose numbers are inconclusive are not asked and do not count.
 
-const KEY = 'headlight-learn';
+const STORAGE_KEY = 'headlight-learn';
 
-let visit = null; // progress of this visit if localStorage is blocked, as in a cross-site iframe
+let visitProgress = null; // progress of this visit if localStorage is blocked, as in a cross-site iframe
 
 /** Whether the progress is stored beyond this visit. */
 export function isPersistent() {
   try {
-    localStorage.getItem(KEY);
-    return visit === null;
+    localStorage.getItem(STORAGE_KEY);
+    return visitProgress === null;
   } catch {
     return false;
   }
@@ -17,7 +17,7 @@ export function isPersistent() {
 
 function read() {
   try {
-    const stored = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const stored = visitProgress ?? JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}');
     const { done = {}, right = {}, unasked = {}, started = false, quiz = {} } = stored;
     return { done, right, unasked, started, quiz };
   } catch {
@@ -28,9 +28,9 @@ function read() {
 function write(changes) {
   const values = { ...read(), ...changes };
   try {
-    localStorage.setItem(KEY, JSON.stringify(values));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(values));
   } catch {
-    visit = values;
+    visitProgress = values;
   }
 }
 
@@ -38,17 +38,17 @@ function write(changes) {
  * Number of a lesson's questions, and of those that are answered.
  * @param {{ name: string, steps: { name: string, ask: any }[] }} lesson
  */
-export function answered({ name, steps }) {
+export function countAnswers({ name, steps }) {
   const { right, unasked } = read();
   const keys = steps.filter(({ ask }) => ask).map((step) => `lesson_${name}_${step.name}`);
-  const open = keys.filter((key) => key in right || !(key in unasked));
-  return { answered: open.filter((key) => key in right).length, all: open.length, steps: keys.length };
+  const askedKeys = keys.filter((key) => key in right || !(key in unasked));
+  return { answered: askedKeys.filter((key) => key in right).length, all: askedKeys.length, steps: keys.length };
 }
 
 /** Status of a lesson: undefined, `begun` or `done`. A lesson without questions is done after its last step. */
 export function lessonStatus(lesson) {
   const stored = read().done[lesson.name];
-  const { answered: count, all, steps } = answered(lesson);
+  const { answered: count, all, steps } = countAnswers(lesson);
   if (!steps) return stored;
   return count && count === all ? 'done' : (stored ?? (count ? 'begun' : undefined)) && 'begun';
 }
@@ -76,7 +76,7 @@ export function score() {
   return { right: guesses.filter(Boolean).length, all: guesses.length };
 }
 
-/** What the browser remembers of the quiz. */
+/** The stored progress of the quiz. */
 export const readQuiz = () => read().quiz;
 
 export const writeQuiz = (quiz) => write({ quiz });

@@ -11,7 +11,7 @@ import { rowNumbers, softmax } from './tensor-cache.js';
 
 const MIN_MARGIN = 0.1; // minimum difference between the best and the second-best value
 const EQUAL_TOLERANCE = 1e-6; // smaller differences between weights count as equal
-const [MOST, SOME] = [0.5, 0.1]; // shares of active neurons
+const [MOST, SOME] = [0.5, 0.1]; // minimum shares of active neurons for the options `most` and `some`
 
 /**
  * Returns options, the correct index, and values for the answer; null if the numbers are inconclusive. `names`: names of
@@ -128,8 +128,8 @@ function phraseOptions({ step }, options, right, values) {
 }
 
 /**
- * Why a wrong option is wrong, as a phrase key and its values; null without such a phrase. `ask_per_setting`: the phrase
- * describes the option itself, so that the correct one has a reason, too.
+ * Phrase key and values that explain why a wrong option is wrong; null without such a phrase. `always`: also for the correct
+ * option, whose phrase describes the option if a question is asked per setting.
  */
 export function reasonFor(base, content, option, always = false) {
   if (option < 0 || (option === content.right && !always)) return null;
@@ -183,8 +183,15 @@ export class Question {
     const filled = (key, more = {}) => fillElements(t(key), makeBold({ ...allValues, ...more }));
     const reason = reasonFor(base, content, chosenOption);
     const why = reason ? make('p', { class: 'why' }, ...filled(reason.key, reason.values)) : null;
-    const sign = asksPerSetting ? reasonFor(base, content, content.right, true) : null;
-    replace(this.answer, verdict, ' ', why, ...filled(answerKey(base, content)), sign ? make('p', {}, ...filled(sign.key)) : null);
+    const settingReason = asksPerSetting ? reasonFor(base, content, content.right, true) : null;
+    replace(
+      this.answer,
+      verdict,
+      ' ',
+      why,
+      ...filled(answerKey(base, content)),
+      settingReason ? make('p', {}, ...filled(settingReason.key)) : null,
+    );
     if (focused) {
       this.answer.tabIndex = -1;
       this.answer.focus({ preventScroll: true }); // the pressed button was replaced

@@ -16,8 +16,8 @@ const MANY_ROWS = 24;
 const ROW_HEIGHT = { labels: 22, many: 14, numbers: 30, plain: 12 }; // with labels, with numbers in the cells, with neither
 const BARE_ROW_HEIGHT = 9; // in a non-square matrix without labels
 const LABEL_WIDTH = 96; // of the row labels
-const SHORT_LABEL = 12; // characters that fit beside a row
-const LONG_LABEL_WIDTH = 150; // of longer row labels, as those with the token read and the token written
+const MAX_SHORT_LABEL = 12; // characters that fit into `LABEL_WIDTH`
+const LONG_LABEL_WIDTH = 150; // of longer row labels, such as those with an input and an output token
 const MAX_CELL_WIDTH = 54; // of a cell with a column label
 const GAP = 24; // between figures side by side
 const MIN_FIGURE_WIDTH = { large: 260, small: 140 }; // of figures side by side
@@ -58,9 +58,9 @@ function drawHeat(
   const name = labelText(lesson, title);
   const axisLabels = (labels, count) => ({
     names: labels.map((label) => labelText(lesson, label)),
-    places: Array.from({ length: count }, (_, index) => index),
+    indices: Array.from({ length: count }, (_, index) => index),
   });
-  const isLong = rows.some((label) => labelText(lesson, label).length > SHORT_LABEL);
+  const isLong = rows.some((label) => labelText(lesson, label).length > MAX_SHORT_LABEL);
   const labelWidth = isLong ? Math.min(LONG_LABEL_WIDTH, width / 3) : LABEL_WIDTH;
   const availableWidth = columns.length && !bare ? Math.min(width, labelWidth + MAX_CELL_WIDTH * shape[1]) : width;
   const maxValue = maxAbs || (scale === 'share' ? 1 : colourLimit(cells));

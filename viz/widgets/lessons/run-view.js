@@ -18,7 +18,7 @@ export class RunView {
   /** `pick(layer, head)` selects a head. */
   constructor(pick) {
     this.pick = pick;
-    this.built = '';
+    this.builtKey = '';
     this.name = make('p', { class: 'run-name' });
     this.translationText = make('bdi', {});
     this.verdict = make('span', { class: 'verdict' });
@@ -31,12 +31,12 @@ export class RunView {
   }
 
   /**
-   * @param {{ run: any, name: string, snapshotIndex: number, sentence: number, layer: number, head: number, width: number }} about
+   * @param {{ run: any, name: string, snapshotIndex: number, sentence: number, layer: number, head: number, width: number }} options
    *   `snapshotIndex`: index of the snapshot
    */
   draw({ run, name, snapshotIndex, sentence, layer, head, width }) {
     const { beginning } = run;
-    const snapshot = run.moments[Math.min(snapshotIndex, run.moments.length - 1)];
+    const snapshot = run.snapshots[Math.min(snapshotIndex, run.snapshots.length - 1)];
     this.name.textContent = name;
     this.name.hidden = !name;
     this.element.classList.toggle('ended', Boolean(run.ended));
@@ -62,11 +62,11 @@ export class RunView {
       make('b', {}, t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 })),
       make('span', { class: 'numeric' }, axes),
     );
-    const indices = (count) => Array.from({ length: count }, (_, number) => number);
+    const range = (count) => Array.from({ length: count }, (_, number) => number);
     const map = heatmap({
       matrix: headMap(layerIndex * heads + headIndex),
-      rows: { names: rowsRead(tokens), places: indices(rows) },
-      columns: { names: source.map(label), places: indices(columns) },
+      rows: { names: rowTexts(tokens), indices: range(rows) },
+      columns: { names: source.map(label), indices: range(columns) },
       width,
       name: t('lesson_train_map', { layer: layerIndex + 1, head: headIndex + 1 }),
       scale: 'share',
@@ -83,7 +83,7 @@ export class RunView {
 
   /** Show the error of a run without snapshots. */
   showFailure(run) {
-    this.built = '';
+    this.builtKey = '';
     this.translationText.textContent = '';
     this.verdict.textContent = run.ended ? errorText(run.ended) : '';
     for (const element of [this.chances, this.title, this.map, this.heads]) replace(element);
@@ -92,8 +92,8 @@ export class RunView {
   /** Create the elements of a snapshot, unless the sentence and the shape are unchanged. */
   build({ tokens, layers, heads }) {
     const key = JSON.stringify([tokens, layers, heads, t('lesson_train_heads')]);
-    if (key === this.built) return;
-    this.built = key;
+    if (key === this.builtKey) return;
+    this.builtKey = key;
     this.bars = tokens.map(() => [make('i', {}), make('span', { class: 'numeric' })]);
     replace(this.chances, ...tokens.map((token, number) => make('div', {}, make('bdi', {}, label(token)), ...this.bars[number])));
     this.small = Array.from({ length: layers * heads }, (_, number) => {
@@ -113,8 +113,8 @@ export class RunView {
   }
 }
 
-/** Names of the rows: each reads the token before the one that it writes. */
-const rowsRead = (tokens) => tokens.map((token, row) => `${row ? label(tokens[row - 1]) : START} → ${label(token)}`);
+/** Names of the rows: the token that a row reads → the token that it writes. */
+const rowTexts = (tokens) => tokens.map((token, row) => `${row ? label(tokens[row - 1]) : START} → ${label(token)}`);
 
 const label = (token) => token.trim() || '␣';
 

@@ -8,7 +8,7 @@ import { callWithRetry } from '../core/boot.js';
  * @param {import('../core/server.js').Server} server
  */
 export async function lessonCalls(root, server) {
-  const pending = { open: 0 };
+  const pending = { count: 0 };
   const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((call) =>
     countPending(root, pending, (values) => callWithRetry(call, values)),
   );
@@ -33,14 +33,14 @@ export async function lessonCalls(root, server) {
   return { lessons: await callWithRetry(server.read_lessons, {}), tensors, experiments, training, notebook, build, quiz };
 }
 
-/** Wrap a call to count pending calls in the element's `data-asks`. */
-function countPending(root, calls, ask) {
+/** Wraps a call so that the number of pending calls is in the element's `data-asks`. */
+function countPending(root, pending, call) {
   return async (values) => {
-    root.dataset.asks = String(++calls.open);
+    root.dataset.asks = String(++pending.count);
     try {
-      return await ask(values);
+      return await call(values);
     } finally {
-      if (--calls.open) root.dataset.asks = String(calls.open);
+      if (--pending.count) root.dataset.asks = String(pending.count);
       else delete root.dataset.asks;
     }
   };

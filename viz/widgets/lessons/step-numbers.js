@@ -6,8 +6,8 @@ import { GATED } from './step-scene.js';
 import { vectorNorm, mean, rowNumbers, softmax, standardDeviation, sum } from './tensor-cache.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
-const SHOWN = 2; // number of terms of a sum that fit on a line
-const FIRST = 3; // number of ids shown in the formula
+const MAX_TERMS = 2; // number of terms of a sum that fit on a line
+const MAX_IDS = 3; // number of ids shown in the formula
 
 /** Format a number; larger numbers have fewer decimals: 0.4119, 23.634, 1940.8. */
 export function formatNumber(number, digits = 4) {
@@ -42,8 +42,9 @@ export function stepNumbers(scene) {
     embedding_factor: factorText(scene.number('embedding_scale')),
     divisor: roundNumber(scene.number('divisor')),
   };
-  for (const [index, { id }] of translation.source.slice(0, FIRST).entries()) numbers[`id${index + 1}`] = id;
-  for (const compute of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(numbers, compute(scene));
+  for (const [index, { id }] of translation.source.slice(0, MAX_IDS).entries()) numbers[`id${index + 1}`] = id;
+  for (const compute of [tensorNumbers, attentionNumbers, neuronNumbers, stageNumbers, logitNumbers])
+    Object.assign(numbers, compute(scene));
   Object.assign(numbers, attentionParts(model));
   if (scene.result) Object.assign(numbers, numberTexts(scene.step.lesson, scene.result.numbers));
   return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]));
@@ -74,14 +75,14 @@ export function attentionParts(model) {
   };
 }
 
-/** A factor with enough digits that its printed product is right to four: 16, 22.62742, 0.017573. */
-/** What a square root is, exactly or rounded. */
+/** A square root as text: "= 16" or, rounded, "≈ 22.627". */
 const rootText = (number) => `${Number.isInteger(number) ? '=' : '≈'} ${roundNumber(number)}`;
+/** A factor with enough digits that its displayed product is correct to four: 16, 22.62742, 0.017573. */
 const factorText = (number) => (Number.isInteger(number) ? number : formatNumber(number, 6));
 const roundNumber = (number) => (Number.isInteger(number) ? number : formatNumber(number, 3));
 
-/** Stacked tensors: the values at the selected row and dimension, and statistics of the row. */
-function ofShows(scene) {
+/** Numbers of stacked tensors: the values at the selected row and dimension, and statistics of the row. */
+function tensorNumbers(scene) {
   const numbers = {};
   const tensors = scene.step.figures
     .filter(({ form }) => ['stack', 'heat'].includes(form))
@@ -105,15 +106,15 @@ function ofShows(scene) {
   return numbers;
 }
 
-/** Attention: the terms of one dot product, one softmax row and one weighted sum of values. */
-function ofAttention(scene) {
+/** Numbers of attention: the terms of one dot product, one softmax row and one weighted sum of values. */
+function attentionNumbers(scene) {
   const paths = scene.requiredPaths().map((path) => path.split('.').at(-1));
   const numbers = {};
   if (paths.includes('queries') && paths.includes('keys')) {
     const terms = scene.tensorByName('products').numbers;
     const [query, key] = [scene.tensorByName('query').numbers, scene.tensorByName('key').numbers];
     const products = Array.from(
-      { length: Math.min(SHOWN, terms.length) },
+      { length: Math.min(MAX_TERMS, terms.length) },
       (_, index) => `${inBrackets(query[index], 2)} \\cdot ${inBrackets(key[index], 2)}`,
     );
     Object.assign(numbers, { products: products.join(' + '), raw: formatNumber(sum(terms), 3) });
@@ -141,7 +142,7 @@ function ofAttention(scene) {
   if (paths.includes('values')) {
     const values = scene.serverTensor('values');
     const dimension = Math.min(scene.look.dimension, values.columns - 1);
-    const ranked = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, SHOWN);
+    const ranked = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, MAX_TERMS);
     const terms = ranked.map(
       (index) => `${formatNumber(weights[index], 3)} \\cdot ${inBrackets(values.numbers[index * values.columns + dimension], 3)}`,
     );
@@ -151,7 +152,7 @@ function ofAttention(scene) {
 }
 
 /** Feed-forward network: number and share of the active neurons. */
-function ofNeurons(scene) {
+function neuronNumbers(scene) {
   if (!scene.requiredPaths().some((path) => path.endsWith('feed_forward.hidden'))) return {};
   const hidden = rowNumbers(scene.tensorByName('feed_forward.hidden'), scene.row);
   const active = hidden.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
@@ -159,7 +160,7 @@ function ofNeurons(scene) {
 }
 
 /** Norm of the token's vector before the first and after the last layer. */
-function ofStages(scene) {
+function stageNumbers(scene) {
   if (!scene.step.figures.some(({ tensors }) => tensors.some(({ path }) => path === 'stages'))) return {};
   const stages = scene.tensorByName('stages');
   return {
@@ -168,10 +169,10 @@ function ofStages(scene) {
   };
 }
 
-/** Logits: the written token, the log-sum-exp and statistics of all logits. */
-export function ofLogits(scene) {
+/** Numbers of the logits: the target token's, the log-sum-exp and statistics of all logits. */
+export function logitNumbers(scene) {
   if (!scene.sentenceTensors.logits) return {};
-  const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
+  const { best, log_sum: logSum, mean: logitMean, spread } = scene.logits;
   const token = scene.translation.target[scene.look.written];
   const logit = best.find(([, id]) => id === token.id)?.[2] ?? logSum + Math.log(token.probability);
   const logProbability = logit - logSum;
@@ -181,7 +182,7 @@ export function ofLogits(scene) {
     log_sum: formatNumber(logSum),
     written_less: formatNumber(logProbability),
     written_chance: formatNumber(Math.exp(logProbability)),
-    logit_mean: formatNumber(middle, 2),
-    logit_spread: formatNumber(wide, 2),
+    logit_mean: formatNumber(logitMean, 2),
+    logit_spread: formatNumber(spread, 2),
   };
 }

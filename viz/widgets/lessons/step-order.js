@@ -13,7 +13,7 @@ export function orderSteps(steps, normFirst) {
   return ordered;
 }
 
-/** The order of steps for each model. It is that of the lesson until the model is known. */
+/** The order of steps for each model. Until the model is known, its norm is assumed to be first. */
 export class StepOrder {
   constructor() {
     /** @type {Map<string, boolean>} */
@@ -29,7 +29,7 @@ export class StepOrder {
   }
 
   /** Store the model of a translation. Returns whether the order changes. */
-  learn(translation, model) {
+  storeModel(translation, model) {
     if (!model) return false;
     const before = this.isNormFirst(translation);
     this.normFirst.set(translation.model.name, model.norm_first);

@@ -8,9 +8,9 @@ const PROBE_PATHS = {
   decoder: ['decoder.layers.{layer}', 'self_attention'],
   cross: ['decoder.layers.{layer}', 'cross_attention'],
 };
-const OF_ATTENTION = ['queries', 'keys', 'values', 'scores', 'mixed', 'attended'];
-const OF_LAYER = ['feed_forward.hidden', 'feed_forward.output'];
-const OF_HEADS = ['queries', 'keys', 'values'];
+const ATTENTION_TENSORS = ['queries', 'keys', 'values', 'scores', 'mixed', 'attended'];
+const LAYER_TENSORS = ['feed_forward.hidden', 'feed_forward.output'];
+const HEAD_TENSORS = ['queries', 'keys', 'values'];
 const NORM_PARAMETERS = { gamma: 'norm.weight', beta: 'norm.bias' };
 export const GATED = new Set(['swiglu', 'geglu', 'reglu']);
 
@@ -125,8 +125,8 @@ export class StepScene {
   /** Probe path of a tensor name. */
   path(name) {
     const [layer, attention] = PROBE_PATHS[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
-    if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
-    if (OF_LAYER.includes(name)) return `${layer}.${name}`;
+    if (ATTENTION_TENSORS.includes(name)) return `${layer}.${attention}.${name}`;
+    if (LAYER_TENSORS.includes(name)) return `${layer}.${name}`;
     if (name === 'attention_input') return `${layer}.around_${attention}.${this.model.norm_first ? 'normed' : 'carried'}`;
     if (name === 'feed_forward_input') return `${layer}.around_feed_forward.${this.model.norm_first ? 'normed' : 'carried'}`;
     if (!name.startsWith('around_attention.')) return name;
@@ -151,7 +151,7 @@ export class StepScene {
   productColumn({ output, weight, column }) {
     if (column === 'written') return this.translation.target[this.look.written].id;
     const { d_model, d_ff, head_width } = this.model;
-    if (OF_HEADS.includes(output)) return this.head * head_width + Math.min(this.look.dimension, head_width - 1);
+    if (HEAD_TENSORS.includes(output)) return this.head * head_width + Math.min(this.look.dimension, head_width - 1);
     const width = output === 'feed_forward.hidden' || weight === 'feed_forward.gate' ? d_ff : d_model;
     return Math.min(this.look.dimension, width - 1);
   }
@@ -179,7 +179,7 @@ export class StepScene {
     const bias = this.hasBias(product) ? this.sentenceTensors.tensors.get(`${path}.bias[${column}]`).numbers[0] : null;
     const output = product.output ? this.tensorByName(product.output) : null;
     const cell = output && valueAt(output, this.row, Math.min(column % output.columns, output.columns - 1));
-    const index = OF_HEADS.includes(product.output) ? column % this.model.head_width : column; // in the figure
+    const index = HEAD_TENSORS.includes(product.output) ? column % this.model.head_width : column; // in the figure
     return { row, weights, terms, bias, column, index, total: sum(terms) + (bias ?? 0), cell };
   }
 

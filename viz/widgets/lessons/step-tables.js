@@ -14,27 +14,27 @@ export function drawTokens(_, { scene }) {
   return [make('div', { class: 'lesson-tokens' }, ...tokenElements)];
 }
 
-const [SHIFT_NAMES, SHIFT_PLACE] = [64, 70]; // pixels of the names and of a place
+const [LABEL_WIDTH, COLUMN_WIDTH] = [64, 70]; // pixels of the row labels and of a position in `drawShift`
 
-/** The decoder's input and its target, one above the other and shifted by one, with the loss of each place. */
+/** The decoder's input above its target, which is shifted by one position, with the loss of each position. */
 export function drawShift(_, { scene, width, pick }) {
   const { translation } = scene;
   const names = () => ['reads', 'writes', 'probability', 'loss'].map((name) => make('span', {}, t(`lesson_shift_${name}`)));
   const losses = translation.target.map(({ probability }) => -Math.log(probability));
-  const places = translation.target.map((token, row) => {
+  const columns = translation.target.map((token, row) => {
     const [read, written] = [translation.previousToken('decoder', row).label, token.label];
     const numbers = [token.probability, losses[row]].map((number) => make('span', { class: 'numeric' }, fourDecimals(number)));
     const attributes = { class: row === scene.row ? 'place chosen' : 'place', onclick: () => pick({ written: row }) };
     return make('div', attributes, make('bdi', {}, read), make('bdi', { class: 'target' }, written), ...numbers);
   });
   const mean = fourDecimals(sum(losses) / losses.length);
-  const perLine = Math.max(1, Math.floor((width - SHIFT_NAMES) / SHIFT_PLACE));
-  const lines = Array.from({ length: Math.ceil(places.length / perLine) }, (_, line) =>
+  const perLine = Math.max(1, Math.floor((width - LABEL_WIDTH) / COLUMN_WIDTH));
+  const lines = Array.from({ length: Math.ceil(columns.length / perLine) }, (_, line) =>
     make(
       'div',
       { class: 'line' },
       make('div', { class: 'place names' }, ...names()),
-      ...places.slice(line * perLine, (line + 1) * perLine),
+      ...columns.slice(line * perLine, (line + 1) * perLine),
     ),
   );
   return [

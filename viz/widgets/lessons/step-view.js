@@ -29,13 +29,13 @@ export class StepView {
     this.callbacks = callbacks;
     this.training = new TrainingView(training);
     this.base = ''; // phrase prefix of the displayed step
-    this.framed = ''; // phrase prefix of the displayed or pending step
+    this.framedBase = ''; // phrase prefix of the displayed or pending step
     this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
     const navigation = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
     this.drawing = new ArchitectureDiagram();
-    const [previous, next] = stepButtons((by) => callbacks.move(by));
+    const [previous, next] = stepButtons((step) => callbacks.move(step));
     this.previous = previous;
     this.next = next;
     this.playing = make('button', { type: 'button', class: 'round', onclick: () => callbacks.play() });
@@ -45,21 +45,21 @@ export class StepView {
     const buttons = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
     this.title = make('h2', { 'aria-live': 'polite' });
     this.words = make('p', { class: 'words' });
-    this.doing = make('p', { class: 'quiet doing', role: 'status' });
+    this.busyNote = make('p', { class: 'quiet doing', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => callbacks.again() });
+    this.retryButton = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => callbacks.again() });
     this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
     this.parts = make('div', { class: 'segments', role: 'group' });
     this.controls = new Controls((control, value) => callbacks.set(control, value));
     this.figure = make('div', { class: 'figure' });
-    this.long = make('p', { class: 'quiet', hidden: true });
+    this.truncationNote = make('p', { class: 'quiet', hidden: true });
     this.formulas = make('div', { class: 'formulas' });
     this.question = new Question((choice) => callbacks.answer(choice));
     this.source = make('div', {});
-    this.more = make('button', { type: 'button', class: 'link more', hidden: true });
-    this.see = make('button', { type: 'button', class: 'link more', hidden: true });
+    this.tabLink = make('button', { type: 'button', class: 'link more', hidden: true });
+    this.lessonLink = make('button', { type: 'button', class: 'link more', hidden: true });
     const { controls, question } = this;
-    const figures = [controls.element, this.long, this.figure, this.more, this.see, question.element];
+    const figures = [controls.element, this.truncationNote, this.figure, this.tabLink, this.lessonLink, question.element];
     const left = make('div', { class: 'left' }, this.tokens, this.parts, ...figures);
     this.body = make('div', { class: 'body' }, left, this.formulas, this.training.pickers);
     const step = make(
@@ -67,10 +67,10 @@ export class StepView {
       { class: 'step' },
       buttons,
       this.title,
-      this.doing,
+      this.busyNote,
       this.words,
       this.error,
-      this.again,
+      this.retryButton,
       this.body,
       this.source,
     );
@@ -79,7 +79,7 @@ export class StepView {
 
   // ---------------------------------------------------------------- immediate content
 
-  /** Draw what needs no tensors: the step in the diagram, the navigation and the title. */
+  /** Draws the parts that need no tensors: the diagram, the navigation and the title. */
   frame({ lesson, stepIndex, part, playing, look, chosenOption, normFirst }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
@@ -91,7 +91,7 @@ export class StepView {
       const { source, target } = translation.model;
       const languages = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
       this.drawing.draw(
-        { steps, now: stepIndex, layers, normFirst, sides: languages, go: (step) => this.callbacks.step(step), titles },
+        { steps, stepIndex, layers, normFirst, sides: languages, onStep: (step) => this.callbacks.step(step), titles },
         isNarrow(),
       );
     }
@@ -112,8 +112,8 @@ export class StepView {
     const base = `lesson_${lesson.name}_${steps[stepIndex].name}`;
     const isOpen = Boolean(steps[stepIndex].ask?.hides_answer) && chosenOption === undefined;
     if (this.base !== base) this.setTitle(t(titleKey(base, [], isOpen))); // may depend on the result
-    if (this.framed !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
-    this.framed = base;
+    if (this.framedBase !== base && scrollY) scrollToTitle(this.title, this.drawing.element);
+    this.framedBase = base;
     this.controls.showPending(look.set);
     drawPickers(this.pickers, steps[stepIndex], { look, translation, pick: this.callbacks.pick });
   }
@@ -123,7 +123,7 @@ export class StepView {
     this.slider.setAttribute('aria-valuetext', title);
   }
 
-  /** Whether a control is being used. */
+  /** Whether a control has the focus. */
   isSetting() {
     return this.controls.element.contains(document.activeElement);
   }
@@ -132,30 +132,30 @@ export class StepView {
    * While tensors load, fade the old figure and disable its question. If the pending step (`base`) is not the displayed
    * one, hide the old content but keep its space, so that the layout does not shift.
    */
-  setBusy(yes, base = '') {
-    const isOtherStep = yes && this.base !== base;
-    this.element.classList.toggle('loading', yes);
-    this.question.element.inert = yes;
+  setBusy(isBusy, base = '') {
+    const isOtherStep = isBusy && this.base !== base;
+    this.element.classList.toggle('loading', isBusy);
+    this.question.element.inert = isBusy;
     for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', isOtherStep);
-    this.doing.textContent = isOtherStep ? t('lesson_computing') : '';
-    if (yes) {
+    this.busyNote.textContent = isOtherStep ? t('lesson_computing') : '';
+    if (isBusy) {
       this.error.textContent = '';
-      this.again.hidden = true;
+      this.retryButton.hidden = true;
     }
   }
 
   /** @param {import('./step-scene.js').StepScene} scene the failed step; its controls stay visible */
   showError(message, scene) {
     this.error.textContent = message;
-    this.again.textContent = t('lesson_again');
-    this.again.hidden = false;
+    this.retryButton.textContent = t('lesson_again');
+    this.retryButton.hidden = false;
     this.base = `lesson_${scene.step.lesson}_${scene.step.name}`;
     replace(this.words);
     if (!this.controls.belongsTo(scene.step)) this.controls.hide();
     this.training.leave();
     for (const element of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(element);
     this.question.element.hidden = true;
-    for (const element of [this.long, this.more, this.see]) element.hidden = true;
+    for (const element of [this.truncationNote, this.tabLink, this.lessonLink]) element.hidden = true;
   }
 
   // ---------------------------------------------------------------- content from tensors
@@ -166,7 +166,7 @@ export class StepView {
     const { step, translation } = scene;
     const base = `lesson_${lesson.name}_${step.name}`;
     this.error.textContent = '';
-    this.again.hidden = true;
+    this.retryButton.hidden = true;
     this.previous.disabled = stepIndex === 0 && part === 0;
     this.next.disabled = stepIndex === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = stepNumbers(scene);
@@ -182,24 +182,24 @@ export class StepView {
     this.drawControls(scene, hidesAnswer);
     this.drawFigure(scene, { whole, hides: hidesAnswer });
     this.drawFormulas(base, scene, { numbers, values, part, hides: hidesAnswer });
-    this.more.hidden = hidesAnswer || !step.tab;
-    if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
-    this.more.onclick = () => set({ tab: step.tab });
-    this.see.hidden = hidesAnswer || !step.see;
-    if (step.see) this.see.textContent = t(`${base}_see`);
-    this.see.onclick = () => set({ lesson: step.see });
+    this.tabLink.hidden = hidesAnswer || !step.tab;
+    if (step.tab) this.tabLink.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
+    this.tabLink.onclick = () => set({ tab: step.tab });
+    this.lessonLink.hidden = hidesAnswer || !step.see;
+    if (step.see) this.lessonLink.textContent = t(`${base}_see`);
+    this.lessonLink.onclick = () => set({ lesson: step.see });
     this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants(), trainsModels(scene)));
     const count = truncatedFrom(scene);
-    this.long.hidden = !count || hidesAnswer;
-    if (!this.long.hidden) {
+    this.truncationNote.hidden = !count || hidesAnswer;
+    if (!this.truncationNote.hidden) {
       const button = make(
         'button',
         { type: 'button', class: 'link', onclick: () => this.callbacks.all() },
         t(whole ? 'lesson_show_some' : 'lesson_show_all'),
       );
-      replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
+      replace(this.truncationNote, whole ? '' : t('lesson_some_of', { count }), ' ', button);
     }
     this.element.lang = '';
     Object.assign(this.element.dataset, { step: step.name, of: translation.source_text });

@@ -5,7 +5,7 @@ import { decodeArray } from '../core/base64-arrays.js';
 const MAX_SENTENCES = 3; // least recently used sentences are deleted
 
 /**
- * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix row by row
+ * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix in row-major order
  * @typedef {import('../core/base64-arrays.js').Tensor} Tensor
  */
 
@@ -28,9 +28,9 @@ class SentenceTensors {
 export const LOGITS = 'decoder.output.logits';
 
 export class TensorCache {
-  /** `ask(values)`: the server call for `{ request, names }`. */
-  constructor(ask) {
-    this.ask = ask;
+  /** `request(values)`: the server call for `{ request, names }`. */
+  constructor(request) {
+    this.request = request;
     this.sentences = new Map();
   }
 
@@ -59,7 +59,7 @@ export class TensorCache {
 
   async fetch(cached, translation, names) {
     try {
-      const answer = await this.ask({ request: translation.requestValues(), names });
+      const answer = await this.request({ request: translation.requestValues(), names });
       cached.model = answer.model;
       for (const [name, encoded] of Object.entries(answer.tensors)) cached.tensors.set(name, decodeArray(encoded));
       if (answer.logits) cached.logits = answer.logits;

@@ -3,7 +3,7 @@
 import { make } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { caption, columnNames, legend, clickToPick, colourLimit, rowNames, shapeText } from './captions.js';
+import { caption, columnNames, legend, clickToPick, colourLimit, rowNames, shapeAxes } from './captions.js';
 import { drawResult } from './result-figures.js';
 import { heatmap } from './heatmap.js';
 import { drawBars, drawCurve, drawHistogram, drawShift, drawTable, drawTokens } from './step-tables.js';
@@ -11,7 +11,7 @@ import { maxAbs, rowNumbers } from './tensor-cache.js';
 
 const THICK = 22; // pixels per row in figures of one or two tensors
 const LABEL = 84; // pixels of a row's name
-const PAIR_LABEL = 156; // pixels of a name with the word read and the word written
+const PAIR_LABEL = 156; // pixels of a row's name with an input and an output token
 const THIN = 15; // pixels per row in stacks of three or more tensors
 
 /** @typedef {import('./step-scene.js').StepScene} Scene */
@@ -20,11 +20,11 @@ const THIN = 15; // pixels per row in stacks of three or more tensors
 /** Figures of a step: first of its tensors, then of its experiment. */
 export function drawFigures(drawing) {
   const { step, result } = drawing.scene;
-  const figures = step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
+  const figures = step.figures.flatMap((figure) => DRAW_BY_FORM[figure.form](figure, drawing).filter(Boolean));
   return result ? [...figures, ...drawResult(result, { lesson: step.lesson, width: drawing.width, training: drawing.training })] : figures;
 }
 
-const FORMS = {
+const DRAW_BY_FORM = {
   tokens: drawTokens,
   heat: drawHeat,
   strip: drawStrips,
@@ -65,7 +65,7 @@ function drawHeat(figure, { scene, width, pick, all }) {
   const band = figure.heads ? /** @type {[number, number]} */ ([head, head + scene.model.head_width]) : null;
   const headButtons = figure.heads ? headNames(scene, pick) : null;
   return [
-    caption(tensor, shapeText(tensor, scene, matrix)),
+    caption(tensor, shapeAxes(tensor, scene, matrix)),
     headButtons,
     heatmap({ ...options, row: band ? null : selectedRow, band, label: tensor.rows === 'stages' ? 108 : 76 }),
     legend(figure.scale, maxValue, figure.scale === 'share' ? 1 : maxAbs(matrix.numbers) || maxValue),
@@ -102,7 +102,7 @@ function square(figure, show, matrix, { scene, width, pick, all }) {
   };
   const label = rows.elements ? Math.min(PAIR_LABEL, width / 3) : LABEL;
   const size = {
-    width: Math.min(width, label + 54 * columns.places.length),
+    width: Math.min(width, label + 54 * columns.indices.length),
     height: 34,
     digits: figure.scale === 'share' ? 2 : 1,
     label,
@@ -127,12 +127,12 @@ function drawStrips(figure, { scene, width }) {
     const matrix = scene.matrix(tensor);
     const token = [scene.rows[scene.row].label, scene.columns[scene.key].label][index];
     const name = t(`lesson_row_${tensor.name}`, { token: token ?? '' });
-    return heatmap({ matrix, width, name, rows: { names: [name], places: [0] }, most: maxAbs(matrix.numbers), height: 20, label: 128 });
+    return heatmap({ matrix, width, name, rows: { names: [name], indices: [0] }, most: maxAbs(matrix.numbers), height: 20, label: 128 });
   });
   return [make('div', { class: 'lesson-strips' }, ...heatmaps)];
 }
 
-/** Stacked tensors on a common scale, or one of them on its own, with the signs between them. */
+/** Stacked tensors with signs between them, on a common scale, except for those with `own_scale`. */
 function drawStack(figure, { scene, width, pick, all }) {
   const tensors = scene.visibleTensors(figure);
   const matrices = tensors.map((tensor) => scene.matrix(tensor));
@@ -146,7 +146,7 @@ function drawStack(figure, { scene, width, pick, all }) {
     const rows = rowNames(tensor, scene, matrix.rows, all);
     if (tensor.name === 'weighted') {
       const weights = rowNumbers(scene.tensorByName('weights'), scene.row);
-      rows.names = rows.names.map((name, index) => `${formatSigned(weights[rows.places[index]], 2)} × ${name}`);
+      rows.names = rows.names.map((name, index) => `${formatSigned(weights[rows.indices[index]], 2)} × ${name}`);
     }
     const options = {
       matrix,
@@ -162,7 +162,7 @@ function drawStack(figure, { scene, width, pick, all }) {
       tensor.rows === 'keys' ? (_, column) => pick({ dimension: column ?? scene.look.dimension }) : clickToPick(pick, scene, false);
     return [
       index ? make('div', { class: sign ? 'lesson-sign' : 'lesson-gap' }, sign ? t(`lesson_sign_${SIGNS[sign]}`) : '') : null,
-      caption(tensor, shapeText(tensor, scene, matrix)),
+      caption(tensor, shapeAxes(tensor, scene, matrix)),
       heatmap({ ...options, label, name: t(`lesson_tensor_${tensor.name}`), pick: onPick }),
       tensor.own_scale ? legend('signed', options.most) : null,
     ];
@@ -185,7 +185,7 @@ function drawPair(figure, { scene, width, pick, all }) {
       rows: rowNames(tensor, scene, matrices[index].rows, all),
       columns,
       most: maxValue,
-      width: Math.min(availableWidth, 84 + 44 * columns.places.length),
+      width: Math.min(availableWidth, 84 + 44 * columns.indices.length),
     };
     const map = heatmap({
       ...options,

@@ -3,21 +3,21 @@
 import { errorText, faultText, t } from '../core/i18n.js';
 import { decodeArray } from '../core/base64-arrays.js';
 
-const POLL_MS = 250; // between two polls of a run
-const QUEUED_POLL_MS = 1000; // between two polls in the queue: longer, because a whole class may wait
+const POLL_MS = 250; // milliseconds between two polls of a run
+const QUEUED_POLL_MS = 1000; // milliseconds between two polls in the queue; longer, because a whole class may wait
 const ERROR_PHRASES = { failed: 'lesson_train_failed', no_process: 'lesson_train_no_process' };
 
 /**
- * @typedef {{ written: string, chances: number[], cross: { shape: number[], numbers: Float32Array } }} Shown
- * @typedef {{ step: number, shown: Shown[] }} Moment
- * @typedef {{ beginning: any, losses: number[], moments: Moment[], ended: { why: string, says: string } | null }} Run
+ * @typedef {{ written: string, chances: number[], cross: { shape: number[], numbers: Float32Array } }} SentenceResult
+ * @typedef {{ step: number, shown: SentenceResult[] }} Snapshot
+ * @typedef {{ beginning: any, losses: number[], snapshots: Snapshot[], ended: { why: string, says: string } | null }} Run
  */
 
 export class TrainingRun {
-  /** `calls`: the server calls `begin`, `more` and `stop`; `changed` is called after each reply. */
-  constructor(calls, changed) {
+  /** `calls`: the server calls `begin`, `more` and `stop`; `onChange()` is called after each reply. */
+  constructor(calls, onChange) {
     this.calls = calls;
-    this.changed = changed;
+    this.onChange = onChange;
     this.turn = 0;
     this.name = ''; // the server's name of the current run
     this.beginning = Promise.resolve(); // settles with the last call of `begin`
@@ -47,11 +47,11 @@ export class TrainingRun {
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives
     this.full = this.error = '';
-    this.changed();
+    this.onChange();
     try {
       const run = await this.requestRun(turn, settings);
       if (turn !== this.turn) {
-        if (run) this.leave(run); // the visitor stopped the run while it started
+        if (run) this.stopOnServer(run); // the visitor stopped the run while it started
         return;
       }
       this.full = '';
@@ -63,7 +63,7 @@ export class TrainingRun {
         this.before = before;
         for (const message of messages) this.receive(message);
         if (over) this.phase = 'over';
-        this.changed();
+        this.onChange();
         if (over) return;
         await new Promise((resolve) => setTimeout(resolve, before ? QUEUED_POLL_MS : POLL_MS));
         if (turn !== this.turn) return;
@@ -72,7 +72,7 @@ export class TrainingRun {
       if (turn !== this.turn) return;
       this.phase = 'over';
       this.error = faultText(error, 'error_unreachable');
-      this.changed();
+      this.onChange();
     }
   }
 
@@ -82,7 +82,7 @@ export class TrainingRun {
     const onFull = (answer) => {
       if (!isCurrent()) return;
       this.full = errorText(answer);
-      this.changed();
+      this.onChange();
     };
     const started = this.beginning.then(async () =>
       isCurrent() ? ((await this.calls.begin(settings, isCurrent, onFull))?.run ?? '') : '',
@@ -96,23 +96,23 @@ export class TrainingRun {
     if (!this.isRunning) return;
     this.turn++;
     this.phase = this.runs.length ? 'over' : 'idle';
-    if (this.name) this.leave(this.name);
+    if (this.name) this.stopOnServer(this.name);
     this.name = '';
-    this.changed();
+    this.onChange();
   }
 
-  leave(run) {
+  stopOnServer(run) {
     this.calls.stop({ run }).catch(() => {}); // the server also stops abandoned runs
   }
 
   receive(message) {
     if (message.what === 'begun') {
       this.phase = 'running';
-      this.runs = message.runs.map((beginning) => ({ beginning, losses: [], moments: [], ended: null }));
+      this.runs = message.runs.map((beginning) => ({ beginning, losses: [], snapshots: [], ended: null }));
     } else if (message.what === 'moment') {
       const run = this.runs[message.run];
       run.losses.push(...message.losses);
-      run.moments.push({
+      run.snapshots.push({
         step: message.step,
         shown: message.shown.map((sentence) => ({ ...sentence, cross: decodeArray(sentence.cross) })),
       });

@@ -7,7 +7,7 @@ import { LossCurve } from './loss-curve.js';
 import { RunView } from './run-view.js';
 import { TrainingRun, isRight } from './training-run.js';
 
-const FRAME_MS = 150; // per snapshot
+const FRAME_MS = 150; // milliseconds per snapshot
 const QUEUE_PHRASES = ['lesson_train_begins', 'lesson_train_waits_one']; // by the number of runs ahead in the queue
 
 export class TrainingView {
@@ -61,8 +61,8 @@ export class TrainingView {
     this.stop();
   }
 
-  get moments() {
-    return Math.max(0, ...this.run.runs.map(({ moments }) => moments.length));
+  get snapshotCount() {
+    return Math.max(0, ...this.run.runs.map(({ snapshots }) => snapshots.length));
   }
 
   get plays() {
@@ -96,7 +96,7 @@ export class TrainingView {
   play() {
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      const last = this.moments - 1;
+      const last = this.snapshotCount - 1;
       if (this.snapshotIndex < last) this.snapshotIndex = prefersReducedMotion() && !this.run.isRunning ? last : this.snapshotIndex + 1;
       if (this.run.isRunning || this.snapshotIndex < last) this.play();
       this.draw();
@@ -114,10 +114,10 @@ export class TrainingView {
 
   /** Show the snapshot nearest to a step. */
   toStep(step) {
-    const { moments } = this.run.runs[0] ?? { moments: [] };
-    if (!moments.length) return;
-    const distance = (index) => Math.abs(moments[index].step - step);
-    this.showSnapshot([...moments.keys()].reduce((best, index) => (distance(index) < distance(best) ? index : best), 0));
+    const { snapshots } = this.run.runs[0] ?? { snapshots: [] };
+    if (!snapshots.length) return;
+    const distance = (index) => Math.abs(snapshots[index].step - step);
+    this.showSnapshot([...snapshots.keys()].reduce((best, index) => (distance(index) < distance(best) ? index : best), 0));
   }
 
   pick(changes) {
@@ -125,17 +125,17 @@ export class TrainingView {
     this.draw();
   }
 
-  nextSentence(by) {
+  nextSentence(step) {
     const count = this.run.runs[0]?.beginning.sources.length ?? 1;
-    this.pick({ sentence: (this.look.sentence + by + count) % count });
+    this.pick({ sentence: (this.look.sentence + step + count) % count });
   }
 
-  nextHead(by) {
+  nextHead(step) {
     const [first] = this.run.runs;
     if (!first) return;
     const { layers, heads } = first.beginning.run;
     const { layer, head } = this.selectedHead(first.beginning.run);
-    const next = (layer * heads + head + by + layers * heads) % (layers * heads);
+    const next = (layer * heads + head + step + layers * heads) % (layers * heads);
     this.pick({ layer: Math.floor(next / heads), head: next % heads });
   }
 
@@ -153,9 +153,9 @@ export class TrainingView {
     this.error.textContent = this.run.error;
     this.status.textContent = this.statusText();
     this.side.dataset.phase = this.plays ? 'runs' : this.run.phase;
-    const last = Math.max(0, this.moments - 1);
+    const last = Math.max(0, this.snapshotCount - 1);
     this.snapshotIndex = Math.min(this.snapshotIndex, last);
-    const currentStep = runs[0]?.moments[Math.min(this.snapshotIndex, runs[0].moments.length - 1)]?.step ?? 0;
+    const currentStep = runs[0]?.snapshots[Math.min(this.snapshotIndex, runs[0].snapshots.length - 1)]?.step ?? 0;
     Object.assign(this.slider, { max: Math.max(1, last), value: this.snapshotIndex, disabled: last === 0 });
     this.slider.style.setProperty('--share', `${last ? (100 * this.snapshotIndex) / last : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_train_moment'));
@@ -230,10 +230,10 @@ function runName(ownRun, runs) {
 }
 
 /** First step from which all training sentences are correct, or null. */
-function rightSince({ beginning, moments }) {
+function rightSince({ beginning, snapshots }) {
   const allRight = ({ shown }) => shown.every(({ written }, index) => beginning.unseen[index] || isRight(beginning, index, written));
   let firstStep = null;
-  for (const snapshot of moments) {
+  for (const snapshot of snapshots) {
     if (!allRight(snapshot)) firstStep = null;
     else firstStep ??= snapshot.step;
   }

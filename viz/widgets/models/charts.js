@@ -9,7 +9,7 @@ const count = (number) => number.toLocaleString(state.language);
 
 // ---------------------------------------------------------------- scores
 
-/** Bar with the share of plain sentences that a reader judged correct, or a dash if no sentences were judged. */
+/** A bar with the share of plain sentences whose translation a person judged correct; a dash if nobody judged any. */
 export function plainSentencesBar(counts) {
   if (!counts) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
   const share = counts.right / counts.read;
@@ -23,7 +23,7 @@ export function plainSentencesBar(counts) {
   );
 }
 
-/** Bar per test set, with a mark at its goal. */
+/** A bar for each test set, with a mark at its goal. */
 export function scoresChart(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));
@@ -50,7 +50,7 @@ export function scoresChart(scores) {
 
 const [SIDE, INSET] = [160, 8]; // pixels
 
-/** Calibration plot: stated probability against the share of correct answers, with the diagonal of a calibrated model. */
+/** A calibration plot: the share of right answers against the stated probability, with the diagonal of a calibrated model. */
 export function reliabilityChart(reliability) {
   if (!reliability) return null;
   const { answers, area, curve, plain } = reliability;
@@ -90,7 +90,7 @@ export function reliabilityChart(reliability) {
   );
 }
 
-/** Square per plain sentence. The incorrect sentences are last and filled. */
+/** A square for each plain sentence. The wrong translations are last and filled. */
 function sentences({ right, read }) {
   const squares = Array.from({ length: read }, (_, index) => make('i', { class: index < right ? '' : 'wrong' }));
   const description = t('models_plain_says', { right, read });
@@ -104,13 +104,13 @@ function sentences({ right, read }) {
 
 // ---------------------------------------------------------------- curves
 
-const [WIDTH, HEIGHT, LINE] = [180, 120, 16]; // pixels
-/** Small chart per measure: "loss multi30k" and "loss pud" are lines in the chart "loss". */
+const [WIDTH, HEIGHT, LINE_HEIGHT] = [180, 120, 16]; // pixels
+/** A small chart for each measure. "loss multi30k" and "loss pud" are lines in the chart "loss". */
 export function curves({ steps, series }) {
   const groups = new Map();
   for (const { name, values } of series) {
     const [measure, ...words] = name.split(' ');
-    groups.set(measure, [...(groups.get(measure) ?? []), { of: words.join(' '), values }]);
+    groups.set(measure, [...(groups.get(measure) ?? []), { dataset: words.join(' '), values }]);
   }
   return [...groups].map(([measure, lines]) => curve(measure, steps, lines));
 }
@@ -124,17 +124,17 @@ function curve(measure, steps, lines) {
   const y = (value) => 8 + (1 - (value - low) / (high - low || 1)) * (HEIGHT - 16);
   const plot = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, 'aria-hidden': 'true' });
   const labels = [];
-  for (const { of, values } of [...lines].sort((a, b) => b.values.at(-1) - a.values.at(-1))) {
+  for (const { dataset, values } of [...lines].sort((a, b) => b.values.at(-1) - a.values.at(-1))) {
     const points = values.map((value, index) => `${x(steps[index]).toFixed(1)},${y(value).toFixed(1)}`);
     plot.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
     plot.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
-    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // so that labels do not overlap
-    labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
+    const top = Math.max(y(values.at(-1)) - LINE_HEIGHT / 2, labels.length ? labels.at(-1).top + LINE_HEIGHT : 0); // so that labels do not overlap
+    labels.push({ top, text: `${dataset || t('models_curve_all')} `, value: values.at(-1) });
   }
   const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));
   const labelledPlot = make(
     'div',
-    { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` },
+    { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE_HEIGHT)}px` },
     plot,
     ...labels.map(label),
   );

@@ -11,7 +11,7 @@ import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './char
 import { OwnModels } from './own-models.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
-// Translated section titles with their keys in the phrase table. Sections in `OPEN` are expanded.
+// Keys in the phrase table of the section titles that are translated.
 const SECTIONS = {
   Scores: 'scores',
   'What it cannot do': 'limits',
@@ -21,7 +21,8 @@ const SECTIONS = {
   'How to repeat it': 'repeat',
   Files: 'files',
 };
-const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
+// Sections that are shown first and expanded.
+const EXPANDED_SECTIONS = ['Scores', 'What it cannot do', 'How it learnt'];
 
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, server }) {
@@ -34,7 +35,7 @@ class ModelsTab {
     this.getCards = getCards;
     this.cards = null;
     this.expandedCards = new Set();
-    this.away = new HubAway();
+    this.hubNotice = new HubAway();
     this.title = make('h2', { class: 'view-title' });
     this.ownModels = new OwnModels();
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -77,7 +78,7 @@ class ModelsTab {
     this.mark();
   }
 
-  /** Mark the model of the current translation. */
+  /** Marks the model of the current translation. */
   mark() {
     for (const row of this.list.querySelectorAll('tr.model')) {
       const isUsed = row.dataset.model === state.translation?.model.name;
@@ -88,7 +89,7 @@ class ModelsTab {
     }
   }
 
-  /** Table with a row per installed model; its card expands below. */
+  /** A table with a row for each installed model. The card of a model expands below its row. */
   table(cards) {
     const names = ['models_column_model', 'models_column_plain', 'models_column_fails', 'models_fact_size'];
     const headRow = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
@@ -130,7 +131,7 @@ class ModelsTab {
     const facts = make('dl', {}, ...this.facts(card).flatMap(([term, value]) => [make('dt', {}, term), value]));
     const side = make('div', { class: 'side' }, facts);
     const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(renderNode));
-    const sections = OPEN.map((title) => card.sections.find((section) => section.title === title)).filter(Boolean);
+    const sections = EXPANDED_SECTIONS.map((title) => card.sections.find((section) => section.title === title)).filter(Boolean);
     const otherSections = card.sections.filter((section) => !sections.includes(section));
     const charts = [scoresChart(card.scores), reliabilityChart(card.reliability)].filter(Boolean);
     const chartGroup = charts.length ? make('div', { class: 'pictures' }, ...charts) : null;
@@ -161,10 +162,10 @@ class ModelsTab {
       return make('li', {}, name, size, state.hubAway ? null : downloadButton);
     };
     const list = make('ul', {}, ...cards.map(item));
-    this.away.draw();
+    this.hubNotice.draw();
     const byHand = make('p', { class: 'quiet' }, t('hub_by_hand'));
     const content = state.hubAway
-      ? [this.away.element, make('details', {}, make('summary', {}, t('hub_details')), byHand, list)]
+      ? [this.hubNotice.element, make('details', {}, make('summary', {}, t('hub_details')), byHand, list)]
       : [make('p', { class: 'quiet' }, t('models_hub_says')), list];
     const title = make('h2', { id: 'models-hub' }, t('models_hub'));
     return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, title, ...content);
@@ -191,10 +192,16 @@ class ModelsTab {
     return make('button', { type: 'button', class: 'use', onclick: () => openClassifier(card) }, t('models_open_sentiment'));
   }
 
-  more(card, rest) {
-    if (!card.introduction.length && !rest.length) return null;
+  more(card, otherSections) {
+    if (!card.introduction.length && !otherSections.length) return null;
     const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(renderNode));
-    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((section) => cardSection(section)));
+    return make(
+      'details',
+      {},
+      make('summary', {}, t('models_more')),
+      introduction,
+      ...otherSections.map((section) => cardSection(section)),
+    );
   }
 }
 
@@ -247,7 +254,7 @@ function cardSection({ title, blocks, curve }, folded = false) {
   return make('section', {}, heading, make('div', { class: 'curves' }, ...curves(curve)), numbers);
 }
 
-/** Convert a node of a card to an element. Unknown tags become `span`. */
+/** Converts a node of a card to an element. Unknown tags become `span`. */
 function renderNode(node) {
   if (typeof node === 'string') return node;
   const children = (node.inside ?? []).map(renderNode);

@@ -1,4 +1,4 @@
-// The column next to the models: open attention from a file, or show a model of one's own in a notebook.
+// The column next to the models: a button to open attention from a file, and code to show the visitor's own model in a notebook.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';

@@ -10,10 +10,10 @@ import { mountPointer, cellOfElement } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
 
-const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
+const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'loadedMaps'];
 
 export class RecordingComparison {
-  /** `onComparable(isComparable)` is called on each draw, with true if both recordings have the same tokens and can be compared. */
+  /** `onComparable(isComparable)` is called on each draw. `isComparable` is true if both recordings have the same tokens. */
   constructor(element, recordings, store, onComparable) {
     element.classList.add('explorer', 'both');
     this.onComparable = onComparable;
@@ -25,10 +25,10 @@ export class RecordingComparison {
     this.head = make('div', { class: 'head' }, this.title, this.description, this.maps);
     element.append(this.head);
     this.sources = recordings.map((recording) => new RecordingSource(recording));
-    // The source serves both recordings; `of` in a view is the recording's index.
+    // The source serves both recordings; `recordingIndex` in a view tells which.
     this.source = {
-      headName: (shown) => this.sources[shown.of].headName(shown),
-      captionElements: (shown) => this.sources[shown.of].captionElements(shown),
+      headName: (shown) => this.sources[shown.recordingIndex].headName(shown),
+      captionElements: (shown) => this.sources[shown.recordingIndex].captionElements(shown),
     };
     this.comparison = new Comparison(canvasPlotly(), store.state);
     replace(this.maps, ...this.comparison.elements);
@@ -41,7 +41,7 @@ export class RecordingComparison {
       onPin: (row, column) => store.set({ row, column }),
     });
     store.on(REDRAW_FIELDS, () => this.draw());
-    store.on(['row', 'column', 'hoverRow', 'hoverColumn'], () => this.light());
+    store.on(['row', 'column', 'hoverRow', 'hoverColumn'], () => this.highlight());
     onPage(['language', 'theme'], () => this.draw());
     new ResizeObserver(() => this.maps.clientWidth !== this.width && this.draw()).observe(this.maps);
     this.draw();
@@ -63,15 +63,15 @@ export class RecordingComparison {
     const visibleHead = state.preview ?? state;
     this.views = this.recordings.map((recording, index) => {
       const { layer, head } = nearestHead(recording, kind, visibleHead);
-      return { ...view(recording, kind, layer, head, state), of: index };
+      return { ...view(recording, kind, layer, head, state), recordingIndex: index };
     });
     const [first, second] = this.views;
     this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);
     this.description.textContent = differenceText(first, second, 'matrix');
-    this.light();
+    this.highlight();
   }
 
-  light() {
+  highlight() {
     if (this.views) for (const map of this.comparison.maps) map.highlight(getHighlight(this.store.state));
   }
 }

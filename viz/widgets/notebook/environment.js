@@ -1,4 +1,4 @@
-// The notebook around the iframe: follows its theme, and fits the iframe's height to the view.
+// Connects the page to the notebook around its iframe: the page follows the notebook's theme, and the iframe the page's height.
 
 import { make } from '../core/dom.js';
 
@@ -44,7 +44,7 @@ function themeByName(page) {
   return theme ? theme === 'dark' : undefined;
 }
 
-/** Follow the notebook's theme, and resize the iframe with the view. */
+/** Follows the notebook's theme and resizes the iframe with the view. */
 export function followNotebook(frame, root) {
   const preference = matchMedia('(prefers-color-scheme: dark)');
   const applyTheme = () => document.body.classList.toggle('dark', isDark(frame, preference.matches));

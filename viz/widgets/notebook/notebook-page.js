@@ -54,12 +54,12 @@ async function openRecordings(root, { views, maps, pinned }, host) {
   const store = initialState(recording);
   store.set({ ...parseSelection(recording, store.state, host.getSelection()), pinned: pinned ?? null });
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
-  const recordingViews = recordings.map((recordingOfView, index) => {
+  const recordingViews = recordings.map((shownRecording, index) => {
     const name =
       recordings.length > 1
-        ? `${'AB'[index]}${recordingOfView.model.name ? ` · ${recordingOfView.model.name}` : ''}`
-        : recordingOfView.model.name;
-    return new RecordingView(addSection('headlight-recorded'), recordingOfView, { store, name, keys: () => index === 0 });
+        ? `${'AB'[index]}${shownRecording.model.name ? ` · ${shownRecording.model.name}` : ''}`
+        : shownRecording.model.name;
+    return new RecordingView(addSection('headlight-recorded'), shownRecording, { store, name, handlesKeys: () => index === 0 });
   });
   if (recordings.length > 1) {
     const setComparable = (isComparable) => root.classList.toggle('alike', isComparable);

@@ -6,10 +6,10 @@ import { axes, nearestHead } from '../core/map-view.js';
 
 const SELECTION_FIELDS = ['kind', 'layer', 'head', 'row', 'column'];
 
-/** Number of a layer in its model; the layers of a translation are all of its model's. */
+/** The number of a layer in its model. A translation has all layers of its model. */
 const layerNumber = (recording, kind, layer) => recording.recorded?.[kind].layers[layer] ?? layer;
 
-/** Index of a layer by its number in the model; the next one if the recording lacks it. */
+/** The index of a layer by its number in the model; that of the next layer if the recording does not have it. */
 function layerIndex(recording, kind, number) {
   const numbers = recording.recorded?.[kind].layers;
   if (!numbers || typeof number !== 'number') return number;
@@ -25,7 +25,7 @@ export function getSelection(recording, { kind, layer, head, row, column, words,
   return { kind, layer: layerNumber(recording, kind, layer), head, row: token('rows', row), column: token('columns', column) };
 }
 
-/** Store changes for a selection as token indices. Fields missing in the recording stay unchanged or become null. */
+/** Changes of the store for a selection given as token indices. Fields that the recording lacks stay unchanged or become null. */
 function storeChanges(recording, state, changes) {
   const selection = { ...getSelection(recording, state), ...changes };
   const kind = recording.kinds?.includes(selection.kind) === false ? state.kind : selection.kind;
@@ -50,7 +50,7 @@ export function parseSelection(recording, current, selection) {
   return { ...NO_SELECTION, ...changes, ...nearestHead(recording, changes.kind, changes) };
 }
 
-/** Send changes of the selection to Python, and apply changes from Python. */
+/** Sends changes of the selection to Python and applies changes from Python. */
 export function syncSelection(store, recording, host) {
   let lastSent = '';
   const sendSelection = () => {

@@ -8,7 +8,7 @@ import { loadPlotly, tables } from '../core/boot.js';
 const IDLE_MS = 150; // milliseconds without a change until Plotly draws, so that stepping through heads stays fast
 
 const pending = new Map(); // element → figure that Plotly has not drawn yet, and its canvas
-const last = new WeakMap(); // element → its last requested figure
+const lastFigures = new WeakMap(); // element → its last requested figure
 const drawing = new WeakMap(); // element → promise of Plotly's render
 
 /** The subset of Plotly's API that draws on a canvas first. All traces must be heatmaps. */
@@ -18,9 +18,9 @@ function react(element, traces, layout, options) {
   show(element, { traces, layout, options });
 }
 
-function restyle(element, { z }, [place]) {
-  const { traces, ...rest } = last.get(element);
-  show(element, { ...rest, traces: traces.map((trace, item) => (item === place ? { ...trace, z: z[0] } : trace)) });
+function restyle(element, { z }, [traceIndex]) {
+  const { traces, ...figure } = lastFigures.get(element);
+  show(element, { ...figure, traces: traces.map((trace, index) => (index === traceIndex ? { ...trace, z: z[0] } : trace)) });
 }
 
 function purge(element) {
@@ -34,7 +34,7 @@ function purge(element) {
 
 /** Draws on the canvas over the last Plotly figure. Sets `element.data`, as Plotly does. */
 function show(element, figure) {
-  last.set(element, figure);
+  lastFigures.set(element, figure);
   element.data = figure.traces;
   const overlay = pending.get(element) ?? overlayCanvas(element);
   Object.assign(overlay, figure);
@@ -111,17 +111,17 @@ export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width
   }
 }
 
-/** Function from a value to an RGBA pixel, by a colour scale of `[place, '#rrggbb']`. Values are clamped to [0, 1]. */
+/** Function from a value to an RGBA pixel, by a colour scale of stops `[position, '#rrggbb']`. Values are clamped to [0, 1]. */
 export function colourLookup(scale) {
-  const places = scale.map(([place]) => place);
+  const stops = scale.map(([stop]) => stop);
   const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
   const pixel = new Uint32Array(1);
   const bytes = new Uint8Array(pixel.buffer).fill(255);
   return (value) => {
     const position = Math.max(0, Math.min(1, value));
     let above = 1;
-    while (above < places.length - 1 && places[above] < position) above++;
-    const part = (position - places[above - 1]) / (places[above] - places[above - 1]);
+    while (above < stops.length - 1 && stops[above] < position) above++;
+    const part = (position - stops[above - 1]) / (stops[above] - stops[above - 1]);
     const [dark, light] = [channels[above - 1], channels[above]];
     for (let channel = 0; channel < 3; channel++) bytes[channel] = Math.round(dark[channel] + part * (light[channel] - dark[channel]));
     return pixel[0];

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 
 /** @type {ReturnType<typeof build> | null} */
-let places = null;
+let deskElements = null;
 /** @type {() => void} */
 let resolveForm = () => {};
 
@@ -13,7 +13,7 @@ export const formMounted = new Promise((resolve) => {
   resolveForm = () => resolve(undefined);
 });
 
-/** Enter the elements of the translate form. */
+/** Adds the elements of the translate form. */
 export function setForm(elements) {
   Object.assign(desk(), elements);
   resolveForm();
@@ -21,8 +21,8 @@ export function setForm(elements) {
 
 /** The desk's elements, created once per page. */
 export function desk() {
-  places ??= build();
-  return places;
+  deskElements ??= build();
+  return deskElements;
 }
 
 function build() {

@@ -7,7 +7,7 @@ import { NO_SELECTION, pageStore } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const FIT_FROM_TOKENS = 44;
+const FIT_FROM_TOKENS = 44; // longer sentences offer the option `fit`, which shrinks a map instead of scrolling it
 
 /** Mounts the display controls of a store and their note. Returns their render function. */
 export function mountDisplayOptions(element, note, { state, set } = pageStore) {
@@ -34,13 +34,13 @@ export function mountDisplayOptions(element, note, { state, set } = pageStore) {
   return function draw(view) {
     const active = /** @type {HTMLElement} */ (document.activeElement);
     const focused = element.contains(active) ? active.dataset.field : null;
-    const long = state.translation.source.length > FIT_FROM_TOKENS || state.translation.target.length > FIT_FROM_TOKENS;
+    const isLong = state.translation.source.length > FIT_FROM_TOKENS || state.translation.target.length > FIT_FROM_TOKENS;
     replace(
       element,
       ...FIELDS.selection
         .filter(({ on_page: isShown }) => isShown)
         .map(({ name, choices }) => (choices ? choose(name, choices) : check(name, name === 'rescale' && state.special))),
-      long ? check('fit') : null,
+      isLong ? check('fit') : null,
     );
     if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });
     note.textContent = noteText(view, state);

@@ -4,13 +4,13 @@ import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
 export class FilePicker {
-  /** `take(file)` is called for each selection, also if the same file is selected again. */
-  constructor(accept, take) {
+  /** `onFile(file)` is called for each selection, even if the same file is selected again. `accept`: as in HTML. */
+  constructor(accept, onFile) {
     this.input = make('input', { type: 'file', accept, hidden: true });
     this.input.addEventListener('change', () => {
       const [file] = this.input.files;
       this.input.value = '';
-      take(file);
+      onFile(file);
     });
     this.button = make('button', { type: 'button', class: 'link', onclick: () => this.input.click() });
     this.element = make('div', { class: 'file-picker' }, this.button, this.input);

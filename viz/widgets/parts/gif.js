@@ -1,18 +1,20 @@
 // Encodes frames as an animated GIF (89a) with one global colour table.
 
 const MAX_COLOURS = 256;
-const [CLEAR, END, FIRST] = [256, 257, 258]; // LZW codes that follow the colour codes
-const MAX_CODES = 4096; // LZW codes; the dictionary is then reset
+const [CLEAR, END, FIRST_CODE] = [256, 257, 258]; // LZW codes that follow the colour codes
+const MAX_CODES = 4096; // LZW codes; a full dictionary is reset
 
-/** Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}, to the parts of a file. */
+/**
+ * Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}. Returns byte arrays for a `Blob`.
+ */
 export function encodeGif(frames, width, height) {
   const { colours, paletteIndex } = colourTable(frames);
-  const bytes = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
+  const bytes = [...ascii('GIF89a'), ...uint16(width), ...uint16(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
   for (let index = 0; index < MAX_COLOURS; index++) bytes.push(...channels(colours[index] ?? 0));
   bytes.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(bytes)];
   for (const { pixels, delay } of frames) {
-    const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
+    const head = [0x21, 0xf9, 4, 4, ...uint16(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...uint16(width), ...uint16(height), 0, 8];
     parts.push(Uint8Array.from(head), compress(indices(pixels, paletteIndex)));
   }
   parts.push(Uint8Array.of(0x3b));
@@ -20,7 +22,7 @@ export function encodeGif(frames, width, height) {
 }
 
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
-const short = (number) => [number & 255, number >> 8];
+const uint16 = (number) => [number & 255, number >> 8];
 const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
 const colourAt = (pixels, offset) => (pixels[offset] << 16) | (pixels[offset + 1] << 8) | pixels[offset + 2];
 
@@ -59,18 +61,18 @@ function indices(pixels, paletteIndex) {
 /** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */
 function compress(values) {
   const bytes = [];
-  let [bits, filled, size] = [0, 0, 9];
+  let [bits, bitCount, codeSize] = [0, 0, 9];
   const write = (code) => {
-    bits |= code << filled;
-    filled += size;
-    while (filled >= 8) {
+    bits |= code << bitCount;
+    bitCount += codeSize;
+    while (bitCount >= 8) {
       bytes.push(bits & 255);
       bits >>>= 8;
-      filled -= 8;
+      bitCount -= 8;
     }
   };
   let codes = new Map();
-  let next = FIRST;
+  let nextCode = FIRST_CODE;
   write(CLEAR);
   let prefix = values[0];
   for (let position = 1; position < values.length; position++) {
@@ -81,20 +83,20 @@ function compress(values) {
       continue;
     }
     write(prefix);
-    if (next < MAX_CODES) {
-      codes.set(key, next);
-      if (next === 1 << size) size += 1; // the decoder adds this code one step later
-      next += 1;
+    if (nextCode < MAX_CODES) {
+      codes.set(key, nextCode);
+      if (nextCode === 1 << codeSize) codeSize += 1; // the decoder adds this code one step later
+      nextCode += 1;
     } else {
       write(CLEAR);
       codes = new Map();
-      [next, size] = [FIRST, 9];
+      [nextCode, codeSize] = [FIRST_CODE, 9];
     }
     prefix = values[position];
   }
   write(prefix);
   write(END);
-  if (filled) bytes.push(bits & 255);
+  if (bitCount) bytes.push(bits & 255);
   const blocks = [];
   for (let index = 0; index < bytes.length; index += 255) {
     const block = bytes.slice(index, index + 255);

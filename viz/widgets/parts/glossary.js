@@ -2,7 +2,7 @@
 // literal parts of the phrase, not its values. Texts that consist of terms alone are ignored, because visitors type
 // "head" and "token", too.
 
-/** In the order of the list of all terms. */
+/** Keys of the terms, in the order of the list of all terms. */
 export const TERMS = [
   ...['attention', 'token', 'start', 'end', 'head', 'layer', 'encoder', 'decoder', 'cross', 'masked', 'query', 'score', 'softmax'],
   ...['embedding', 'positions', 'stream', 'norm', 'logits', 'log_probability', 'odds', 'greedy', 'beam', 'chrf', 'bleu'],
@@ -10,7 +10,7 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const MIN_CHARACTERS = 4; // outside terms, for a fragment of a phrase
+const MIN_CHARACTERS = 4; // minimum number of characters outside terms that identify a fragment of a phrase
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
@@ -29,18 +29,18 @@ export class Glossary {
     // A Latin form is a whole word; Chinese has no spaces.
     const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
-    this.whole = new Set();
+    this.literalTexts = new Set();
     this.filled = [];
-    for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.learn(phrase);
+    for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.addPhrase(phrase);
   }
 
   /** Registers a phrase: each literal part, and runs of parts with values, since some values are separate elements. */
-  learn(phrase) {
+  addPhrase(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
     const minLength = literals.length > 1 ? MIN_CHARACTERS : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.whole.add(literal.trim());
+      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.literalTexts.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
         if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
@@ -67,11 +67,11 @@ export class Glossary {
 
   /** The terms in the literal parts of a text that matches a phrase. */
   find(text) {
-    const all = this.matches(text);
-    if (!all.length || this.whole.has(text.trim())) return all;
+    const matches = this.matches(text);
+    if (!matches.length || this.literalTexts.has(text.trim())) return matches;
     const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
     const spans = /** @type {any} */ (phrase).indices.slice(1);
-    return all.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
+    return matches.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
   }
 }

@@ -6,11 +6,11 @@ import { reconcile } from '../core/reconcile.js';
 import { NO_SELECTION } from '../core/store.js';
 import { t } from '../core/i18n.js';
 
-const EVERYTHING = ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'];
+const FULL_MATRIX = ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'];
 // Icon of each kind: a full matrix, a triangle, a path.
 const SHAPES = {
-  self: EVERYTHING,
-  encoder: EVERYTHING,
+  self: FULL_MATRIX,
+  encoder: FULL_MATRIX,
   decoder: ['M1 1h4.7v4.7H1zM1 6.7h4.7v4.6H1zM6.7 6.7h4.6v4.6H6.7zM1 12.3h4.7V17H1zM6.7 12.3h4.6V17H6.7zM12.3 12.3H17V17h-4.7z'],
   cross: [
     'M1 3h5v3.5H1zM6.5 7h5v3.5h-5zM12 11h5v3.5h-5z',

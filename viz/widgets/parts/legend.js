@@ -12,32 +12,32 @@ import { headName } from './head-names.js';
 export function mountLegend(element, { state, set }) {
   element.classList.add('legend');
   const slider = make('input', { type: 'range', min: 0, max: 0.5, step: 0.01 });
-  const reading = make('span', { class: 'numeric' });
+  const thresholdText = make('span', { class: 'numeric' });
   const sliderName = make('span', {});
-  const weakest = make('label', { class: 'sample' }, sliderName, slider, reading);
+  const thresholdLabel = make('label', { class: 'sample' }, sliderName, slider, thresholdText);
   slider.addEventListener('input', () => set({ threshold: Number(slider.value) }));
 
-  let key = ''; // of the colours on display, which most heads share
+  let key = ''; // identifies the displayed colours, so that they are redrawn only if another head has different ones
 
   return function draw(view, otherView) {
     const { theme, language } = pageState;
     const effects = Boolean(view.effects) && [view.kind, Boolean(view.rivals), view.subject];
     const colours = JSON.stringify([state.scale, state.palette, theme, language, Boolean(otherView), Boolean(view.masked), effects]);
-    const isColours = !['numbers', 'lines'].includes(state.view);
-    if (isColours && colours === key) return element;
-    key = isColours ? colours : '';
+    const showsColours = !['numbers', 'lines'].includes(state.view);
+    if (showsColours && colours === key) return element;
+    key = showsColours ? colours : '';
     if (state.view === 'numbers') return replace(element);
     if (state.view === 'lines') {
       sliderName.textContent = t('weakest_line');
       slider.value = state.threshold;
-      reading.textContent = twoDecimals(state.threshold);
+      thresholdText.textContent = twoDecimals(state.threshold);
       const names = otherView
         ? [
             ['first', otherView],
             ['second', view],
           ]
         : [];
-      if (element.firstChild !== weakest) replace(element, weakest);
+      if (element.firstChild !== thresholdLabel) replace(element, thresholdLabel);
       while (element.childNodes.length > 1) element.lastChild.remove();
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
@@ -66,7 +66,7 @@ export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 
-/** A ramp with its ends. `stretch`: how far the numbers exceed those with the last colour, in which the ramp then ends. */
+/** A colour ramp between its end texts. `stretch`: range of the numbers relative to the colour scale, at whose ends colours saturate. */
 export function colourRamp(name, low, high, stretch = 1) {
   const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');

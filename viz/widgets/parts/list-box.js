@@ -12,7 +12,7 @@ let count = 0;
 const normalise = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class ListBox {
-  /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list. */
+  /** `choose(value)`: called on a selection; `opened()`: called on opening; `end`: element below the list; `name`: CSS class. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     count += 1;
     const id = `picker-${count}`;
@@ -26,7 +26,7 @@ export class ListBox {
     this.typed = '';
     this.typedAt = 0;
     this.pressed = false;
-    this.late = false;
+    this.hasDeferredUpdate = false;
     this.button = make('button', {
       type: 'button',
       class: 'opens',
@@ -45,8 +45,8 @@ export class ListBox {
       spellcheck: 'false',
     });
     this.list = make('div', { class: 'choices', role: 'listbox', id: `${id}-list`, tabindex: 0 });
-    this.none = make('p', { class: 'quiet none', role: 'status' });
-    this.panel = make('div', { class: 'panel-of-picker', hidden: true }, this.search, this.list, this.none, end);
+    this.emptyNote = make('p', { class: 'quiet none', role: 'status' });
+    this.panel = make('div', { class: 'panel-of-picker', hidden: true }, this.search, this.list, this.emptyNote, end);
     this.element = make('div', { class: `picker ${name}` }, this.button, this.panel);
     this.listen();
   }
@@ -60,21 +60,21 @@ export class ListBox {
       this.open();
     });
     this.search.addEventListener('input', () => this.draw());
-    this.list.addEventListener('click', (event) => this.take(event.target.closest('[role=option]')));
+    this.list.addEventListener('click', (event) => this.select(event.target.closest('[role=option]')));
     this.list.addEventListener('pointermove', (event) => {
       const row = event.target.closest('[role=option]');
-      if (row && this.rows.indexOf(row) !== this.activeIndex) this.go(this.rows.indexOf(row), false);
+      if (row && this.rows.indexOf(row) !== this.activeIndex) this.activate(this.rows.indexOf(row), false);
     });
     this.list.addEventListener('pointerdown', () => (this.pressed = true));
     for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => setTimeout(() => this.release()));
-    this.panel.addEventListener('keydown', (event) => this.key(event));
+    this.panel.addEventListener('keydown', (event) => this.onKeydown(event));
     this.element.addEventListener('focusout', (event) => {
       if (event.relatedTarget && !this.element.contains(event.relatedTarget)) this.close();
     });
     document.addEventListener('pointerdown', (event) => this.element.contains(event.target) || this.close());
   }
 
-  key(event) {
+  onKeydown(event) {
     event.stopPropagation(); // letters are also shortcuts of the page
     if (event.isComposing) return; // input methods confirm with Enter
     if (event.key === 'Escape') {
@@ -84,37 +84,37 @@ export class ListBox {
     if (event.target !== this.list && event.target !== this.search) return;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     const edge = event.target === this.list && { Home: 0, End: this.rows.length - 1 }[event.key];
-    if (step) this.go(Math.min(this.rows.length - 1, Math.max(0, this.activeIndex + step)));
-    else if (typeof edge === 'number') this.go(edge);
-    else if (event.key === 'Enter' || (event.key === ' ' && event.target === this.list)) this.take(this.rows[this.activeIndex]);
-    else if (event.target === this.list && event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.letter(event.key);
+    if (step) this.activate(Math.min(this.rows.length - 1, Math.max(0, this.activeIndex + step)));
+    else if (typeof edge === 'number') this.activate(edge);
+    else if (event.key === 'Enter' || (event.key === ' ' && event.target === this.list)) this.select(this.rows[this.activeIndex]);
+    else if (event.target === this.list && event.key.length === 1 && !event.ctrlKey && !event.metaKey) this.typeAhead(event.key);
     else return;
     event.preventDefault();
   }
 
-  /** Type-ahead: activates the first item that starts with the typed letters. */
-  letter(key) {
+  /** Activates the first item that starts with the typed letters. */
+  typeAhead(key) {
     const now = performance.now();
     this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + normalise(key);
     this.typedAt = now;
     const index = this.rows.findIndex((row) => normalise(row.textContent).startsWith(this.typed));
-    if (index >= 0) this.go(index);
+    if (index >= 0) this.activate(index);
   }
 
   /** Draws the update that was deferred while an item was pressed. */
   release() {
     this.pressed = false;
-    if (this.late && !this.panel.hidden) this.draw(this.rows[this.activeIndex]?.dataset.value);
-    this.late = false;
+    if (this.hasDeferredUpdate && !this.panel.hidden) this.draw(this.rows[this.activeIndex]?.dataset.value);
+    this.hasDeferredUpdate = false;
   }
 
-  take(row) {
+  select(row) {
     if (!row) return;
     this.close(true);
     this.choose(row.dataset.value);
   }
 
-  go(index, scroll = true) {
+  activate(index, scroll = true) {
     this.rows[this.activeIndex]?.classList.remove('at');
     this.activeIndex = index;
     const row = this.rows[index];
@@ -153,7 +153,7 @@ export class ListBox {
     if (back) this.button.focus({ preventScroll: true });
   }
 
-  /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `buttonText`: text of the closed button. */
+  /** `groups`: [{name, items: [{value, text, more, mark, description}]}]; `buttonText`: text of the closed button. */
   fill({ label, buttonText, groups, selectedValue }) {
     const changed = JSON.stringify([groups, selectedValue]) !== JSON.stringify([this.groups, this.selectedValue]);
     this.groups = groups;
@@ -165,7 +165,7 @@ export class ListBox {
     this.search.placeholder = t('picker_search');
     this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= SEARCH_FROM_ITEMS;
     if (!changed || this.panel.hidden) return;
-    if (this.pressed) this.late = true;
+    if (this.pressed) this.hasDeferredUpdate = true;
     else this.draw(this.rows[this.activeIndex]?.dataset.value);
   }
 
@@ -181,12 +181,12 @@ export class ListBox {
       return make('div', { role: 'group', 'aria-label': name || null }, caption || null, ...rows);
     });
     replace(this.list, ...groups);
-    this.none.textContent = this.rows.length ? '' : t('picker_none');
+    this.emptyNote.textContent = this.rows.length ? '' : t('picker_none');
     this.list.hidden = !this.rows.length;
     const indexByValue = (value) => this.rows.findIndex((row) => row.dataset.value === value);
     const [activeIndex, selectedIndex] = [indexByValue(active), indexByValue(this.selectedValue)];
-    if (activeIndex >= 0) this.go(activeIndex, false);
-    else this.go(query ? 0 : Math.max(0, selectedIndex));
+    if (activeIndex >= 0) this.activate(activeIndex, false);
+    else this.activate(query ? 0 : Math.max(0, selectedIndex));
   }
 
   row({ value, text, more = '', mark = '', description = null }) {

@@ -5,7 +5,7 @@ import { languageName, t } from '../core/i18n.js';
 
 // Display names of well-known families; other models are shown with their Hub names.
 /** @type {[RegExp, string][]} */
-const KINDS = [
+const FAMILIES = [
   [/^opus-mt-/i, 'OPUS-MT'],
   [/nllb/i, 'NLLB-200'],
   [/m2m100/i, 'M2M100'],
@@ -22,7 +22,7 @@ export const byPair = (a, b) =>
 /** "OPUS-MT" for well-known families, else the model's name. */
 export function kindName({ name, where }) {
   const shortName = name.split('/').at(-1);
-  return (where === 'hub' && KINDS.find(([pattern]) => pattern.test(shortName))?.[1]) || shortName;
+  return (where === 'hub' && FAMILIES.find(([pattern]) => pattern.test(shortName))?.[1]) || shortName;
 }
 
 export function formatSize(bytes) {

@@ -5,7 +5,7 @@ import { t } from '../core/i18n.js';
 import { copyText } from './save.js';
 
 const CODE = ['%pip install headlight-attention', 'import headlight', 'headlight.show(outputs, tokenizer=tokenizer, **inputs)'].join('\n');
-const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 };
+const PICTURE = { tile: 34, gap: 3, columns: 8, rows: 3 }; // tile and gap in pixels
 
 export class NotebookCode {
   constructor() {

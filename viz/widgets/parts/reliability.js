@@ -5,12 +5,12 @@ import { languageName, t } from '../core/i18n.js';
 
 const GRADES = { right: 'reliable_right', check: 'reliable_check', doubt: 'reliable_doubt' };
 const MAX_REASONS = 3; // maximum number of displayed reasons
-const QUIET_WHEN_RIGHT = ['unsure']; // listed last
+const LAST_REASONS = ['unsure']; // listed after all other reasons
 const SHADED = ['left_out', 'numbers', 'name']; // reasons whose source words are shaded
 
 /**
- * The line below a translation: grade and reasons. Empty if the translation has no grade. `isPending`: the
- * back-translation, which changes the number, is still to come.
+ * The line below a translation: grade, probability and reasons. Empty if the translation has no grade. `isPending`:
+ * whether the back-translation, which changes the probability, is still running.
  */
 export function reliabilityLine(reliability, isPending) {
   if (!reliability?.grade) return [];
@@ -18,13 +18,13 @@ export function reliabilityLine(reliability, isPending) {
   const measured = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
   const text = isPending ? t('reliable_pending') : measured;
   const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
-  const coversText = !items.length && grade !== 'right' && probability !== null;
-  if (coversText) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
+  const hasOnlyGrade = !items.length && grade !== 'right' && probability !== null;
+  if (hasOnlyGrade) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
   const verdict = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
   return [verdict, ...(text ? [' ', make('span', { class: 'of-100' }, text)] : []), ...items.flatMap((reason) => [' · ', reason])];
 }
 
-/** Spans of the sentence that the reasons refer to, `[start, end]` each, in order. */
+/** Spans `[start, end]` of the sentence that the reasons refer to, by ascending start. */
 export function shadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
   const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
@@ -40,15 +40,14 @@ export function isWordForWord(sentence, back) {
         .toLowerCase()
         .match(/[\p{L}\p{N}]+/gu) ?? []
     ).join(' ');
-  const one = words(sentence);
-  return one !== '' && one === words(back);
+  const sentenceWords = words(sentence);
+  return sentenceWords !== '' && sentenceWords === words(back);
 }
 
 function shownReasons({ grade, reasons }) {
-  const grave = reasons.filter(({ kind }) => !QUIET_WHEN_RIGHT.includes(kind));
   if (grade === 'right') return [];
-  const unsure = reasons.filter(({ kind }) => QUIET_WHEN_RIGHT.includes(kind));
-  return [...grave, ...unsure].slice(0, MAX_REASONS);
+  const isLast = ({ kind }) => LAST_REASONS.includes(kind);
+  return [...reasons.filter((reason) => !isLast(reason)), ...reasons.filter(isLast)].slice(0, MAX_REASONS);
 }
 
 function reasonElements({ kind, source, target }) {

@@ -13,7 +13,7 @@ const MAX_RIVALS = 3; // likeliest tokens with a button
 export class RivalChoice {
   /**
    * @param {import('../core/server.js').Server} server
-   * @param {(probability: number) => string} [formatProbability] of the rivals on the buttons; by default they have none
+   * @param {(probability: number) => string} [formatProbability] text of a rival's probability on its button; default: no probability
    */
   constructor(server, formatProbability) {
     this.server = server;
@@ -33,7 +33,7 @@ export class RivalChoice {
     /** @type {any} */
     this.translation = null;
     this.place = 0;
-    this.word = ''; // key of the translation and the place
+    this.word = ''; // key of the translation and the token's position
   }
 
   /**

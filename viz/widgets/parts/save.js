@@ -10,15 +10,15 @@ export async function copyText(text, host = document.body) {
   } catch {
     // Fall back to `execCommand`.
   }
-  const before = /** @type {HTMLElement} */ (document.activeElement);
+  const focusedElement = /** @type {HTMLElement} */ (document.activeElement);
   const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
   field.value = text;
   host.append(field);
   field.select();
   const copied = document.execCommand('copy');
   field.remove();
-  before?.focus();
-  if (!copied) throw new Error('The clipboard is closed.');
+  focusedElement?.focus();
+  if (!copied) throw new Error('The browser does not allow this page to copy text.');
 }
 
 export const saveBytes = (name, parts, type) => download(name, URL.createObjectURL(new Blob(parts, { type })));

@@ -1,15 +1,15 @@
-// Numbers as a reader types and reads them. A field takes a number or a sum: "0.5*1.2 - 0.3", "e^0.9", "7.4/12".
+// Evaluates arithmetic expressions that the reader types, such as "0.5*1.2 - 0.3", "e^0.9" or "7.4/12", and formats numbers.
 
 const NUMBER = /^\d*\.?\d+/;
 
-/** The value of a typed number or sum; NaN if it cannot be read. */
+/** The value of an arithmetic expression; NaN if it is invalid. */
 export function readSum(text) {
   const reader = new SumReader(normalise(text));
   const value = reader.sum();
   return reader.atEnd() ? value : NaN;
 }
 
-/** Replace the signs that phones and Chinese keyboards offer. */
+/** Replaces typographic and full-width signs, which phones and Chinese keyboards insert. */
 function normalise(text) {
   return text
     .replace(/[−–]/g, '-')
@@ -21,7 +21,7 @@ function normalise(text) {
     .replace(/\s/g, '');
 }
 
-/** Recursive descent: sums of products of numbers, brackets, powers of e and roots. */
+/** Recursive-descent parser of sums and products of numbers, brackets, powers of e and square roots. */
 class SumReader {
   constructor(text) {
     this.text = text;
@@ -32,7 +32,7 @@ class SumReader {
     return this.position === this.text.length && this.text.length > 0;
   }
 
-  /** Skip a sign if it comes next. */
+  /** Skips a sign if it is next. Returns whether it was. */
   take(sign) {
     const isNext = this.text.startsWith(sign, this.position);
     if (isNext) this.position += sign.length;
@@ -88,7 +88,7 @@ export const decimals = (number) => (Math.abs(number - Number(number.toFixed(1))
 /** The number of decimals that all numbers of a matrix need. */
 export const matrixDecimals = (matrix) => Math.max(...matrix.flat().map(decimals));
 
-/** A number of a sum, as short as it can be; after an operator a negative number has brackets. */
+/** Formats a term with as few decimals as it needs. Negative terms have brackets, except for the first one. */
 export function formatTerm(number, isFirst = false) {
   const text = formatNumber(number, decimals(number));
   return number < 0 && !isFirst ? `(${text})` : text;
@@ -101,12 +101,12 @@ export const formatProducts = (row, column) =>
 /** Large numbers without decimals: "9,653". */
 export const formatLarge = (number) => (number >= 100 ? Math.round(number).toLocaleString('en') : formatNumber(number));
 
-// Printed numbers have two decimals, so a sum of them may miss the exact number by a little.
+// Displayed numbers have two decimals, so a sum of them may differ from the exact number.
 const TOLERANCE = 0.0201;
 const RELATIVE_TOLERANCE = 0.006;
 
 export const isNear = (value, expected) => Math.abs(value - expected) <= TOLERANCE;
 
-/** Whether a typed value counts as right. */
+/** Whether a typed value is within the absolute or the relative tolerance of the expected one. */
 export const isRight = (value, expected, tolerance = TOLERANCE) =>
   Math.abs(value - expected) <= Math.max(tolerance, RELATIVE_TOLERANCE * Math.abs(expected));

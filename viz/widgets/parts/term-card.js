@@ -7,7 +7,7 @@ import { t } from '../core/i18n.js';
 
 const OPEN_DELAY_MS = 160; // hover delay before the card opens
 const CLOSE_DELAY_MS = 220; // time to move the pointer from the term to the card
-const GAP = 8;
+const GAP = 8; // pixels between the term and the card, and between the card and the window's edge
 
 export class TermCard {
   constructor() {

@@ -15,7 +15,7 @@ const VIEWS = '.headlight.translate, [role=tabpanel]';
 const EXCLUDED =
   '[aria-hidden=true], button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .view-title, .text, .token, .label, .plot, ' +
   '.build h2, .quiz-question, .quiz-live, .columns .wall > .quiet, .columns .says, .all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
-const SPLIT = /flex|grid/; // layouts in which a wrapped term would become a separate item
+const SPLITTING_DISPLAY = /flex|grid/; // layouts in which a wrapped term would become a separate item
 
 /** Must be called once per page. */
 export function mountTerms() {
@@ -27,23 +27,23 @@ class Terms {
     this.card = new TermCard();
     this.cachedGlossary = null;
     this.timer = 0;
-    this.observer = new MutationObserver(() => this.later());
-    on(['language', 'tab'], () => this.later());
-    on(['translation'], () => this.delayUpdate());
-    this.later();
+    this.observer = new MutationObserver(() => this.scheduleSearch());
+    on(['language', 'tab'], () => this.scheduleSearch());
+    on(['translation'], () => this.delaySearch());
+    this.scheduleSearch();
   }
 
   /** Restarts the debounce, so that a new translation is painted first. Live translations do not restart it. */
-  delayUpdate() {
+  delaySearch() {
     if (!state.translation?.live) {
       clearTimeout(this.timer);
       this.timer = 0;
     }
-    this.later();
+    this.scheduleSearch();
   }
 
   /** Schedules a search for terms, unless one is scheduled already. */
-  later() {
+  scheduleSearch() {
     this.observer.disconnect();
     if (this.timer) return;
     this.timer = window.setTimeout(() => {
@@ -77,11 +77,12 @@ class Terms {
       else markedTerms.add(span.dataset.term);
     }
     const glossary = this.glossary();
-    for (const node of texts(view)) {
+    for (const node of textNodes(view)) {
       const fresh = glossary.find(node.data).filter(({ term }, index, all) => {
         return !markedTerms.has(term) && all.findIndex((item) => item.term === term) === index;
       });
-      if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
+      if (!fresh.length || !node.parentElement.checkVisibility() || SPLITTING_DISPLAY.test(getComputedStyle(node.parentElement).display))
+        continue;
       for (const match of fresh.reverse()) this.wrap(node, match); // last match first, so that offsets stay valid
       for (const { term } of fresh) markedTerms.add(term);
       if (markedTerms.size === TERMS.length) break;
@@ -111,7 +112,7 @@ function unwrap(span) {
 }
 
 /** Text nodes of a view in which terms are explained, collected before the DOM changes. */
-function texts(view) {
+function textNodes(view) {
   const accept = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
     return node.matches(EXCLUDED) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;

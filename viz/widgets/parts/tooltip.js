@@ -14,8 +14,8 @@ export function showTooltip(event, text) {
   tooltip.textContent = text;
   tooltip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tooltip;
-  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((item) => item / pageZoom());
-  tooltip.style.left = `${Math.max(4, Math.min(room - width - 8, x + TOOLTIP_OFFSET))}px`;
+  const [x, y, windowWidth] = [event.clientX, event.clientY, innerWidth].map((item) => item / pageZoom());
+  tooltip.style.left = `${Math.max(4, Math.min(windowWidth - width - 8, x + TOOLTIP_OFFSET))}px`;
   tooltip.style.top = `${y - height - TOOLTIP_OFFSET < 4 ? y + TOOLTIP_OFFSET : y - height - TOOLTIP_OFFSET / 2}px`;
 }
 

@@ -6,7 +6,7 @@ import { readsAs } from '../core/translation.js';
 import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const NO_SHADE_FROM = 0.9; // tokens of this probability or more are not underlined
+const NO_SHADE_FROM = 0.9; // probability from which tokens are not underlined
 
 /** Colour of a token's underline, darker for less probable tokens. */
 export function doubtShade(probability) {
@@ -42,16 +42,16 @@ export class TranslatedText {
     for (const [index, token] of tokens.entries()) {
       if (token.special || token.piece > 0) continue;
       const last = token.pieces > 1 ? (tokens[index + token.pieces - 1] ?? token) : token;
-      const apart = token.start > end && nodes.length > 0;
-      if (apart) nodes.push(text.slice(end, token.start));
-      const joins = nodes.length > 0 && !apart; // pieces of one word share an edge
-      if (joins) nodes.at(-1).classList.add('joined');
+      const hasGap = token.start > end && nodes.length > 0;
+      if (hasGap) nodes.push(text.slice(end, token.start));
+      const isJoined = nodes.length > 0 && !hasGap; // pieces of one word share an edge
+      if (isJoined) nodes.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
       const keys = tokens.slice(index, index + (token.pieces || 1)).map(({ key }) => key);
       const data = { place: index, ...(token.key ? { keys: keys.join(' ') } : {}) };
       const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, readsAs(token, text));
       word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
-      word.classList.toggle('joins', joins);
+      word.classList.toggle('joins', isJoined);
       word.classList.toggle('forced', forced === index);
       if (!prefersReducedMotion() && before[index] !== token.id) word.classList.add('arrives');
       if (token.probability !== undefined)
@@ -74,7 +74,7 @@ export class TranslatedText {
 
   listen() {
     const word = (event) => event.target.closest?.('.word');
-    // In See, the first click selects a word; the next one offers others.
+    // In See, the first click selects a word and the second one lists its alternatives.
     let wasChosen = false;
     this.element.addEventListener('pointerdown', (event) => {
       wasChosen = state.tab !== 'heads' || Boolean(word(event)?.classList.contains('chosen'));

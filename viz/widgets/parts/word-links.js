@@ -1,8 +1,8 @@
-// Word alignment: links drawn by the visitor, links of a head, and the head's alignment error rate. The rules are those
-// of `model/measures/alignment.py`; a test compares both. The server does not send the rates, because they change with
+// Word alignment: links drawn by the visitor, links of a head, and the head's alignment error rate. The rules are the
+// same as in `model/measures/alignment.py`, which a test checks. The server does not send the rates, because they change with
 // each link that the visitor draws.
 
-/** Words or tokens of one sentence, without special tokens. */
+/** The words or tokens of a sentence that can be linked, {places: token positions, label}, without special tokens. */
 export function linkUnits(tokens, text, byWords) {
   const units = [];
   for (const [index, token] of tokens.entries()) {

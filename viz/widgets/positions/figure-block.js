@@ -2,7 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 
-/** The table is collapsed at first and rendered when it is expanded. */
+/** The element of a figure. Its table is collapsed at first and rendered when it is expanded. */
 export class FigureBlock {
   constructor() {
     this.title = make('h3', {});
@@ -12,13 +12,13 @@ export class FigureBlock {
     this.picture = make('div', { role: 'img' }, this.plot);
     this.legend = make('div', { class: 'legend' });
     this.summary = make('summary', {});
-    this.inside = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
-    this.numbers = make('details', {}, this.summary, this.inside);
+    this.tableArea = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
+    this.numbers = make('details', {}, this.summary, this.tableArea);
     this.numbers.addEventListener('toggle', () => this.fill());
     this.element = make('div', { class: 'block' }, this.head, this.description, this.picture, this.legend, this.numbers);
   }
 
-  name(title, caption) {
+  setTexts(title, caption) {
     this.title.textContent = title;
     this.description.textContent = caption;
   }
@@ -26,7 +26,7 @@ export class FigureBlock {
   /** Sets the contents of the table; `rows` may be a function, which is called when the table is rendered. */
   table(summary, head, rows) {
     this.summary.textContent = summary;
-    this.inside.setAttribute('aria-label', `${this.title.textContent}: ${summary}`);
+    this.tableArea.setAttribute('aria-label', `${this.title.textContent}: ${summary}`);
     this.content = { head, rows };
     this.fill();
   }
@@ -36,8 +36,8 @@ export class FigureBlock {
     const { head, rows } = this.content;
     const line = ([first, ...rest]) => make('tr', {}, make('th', { scope: 'row' }, first), ...rest.map((cell) => make('td', {}, cell)));
     const names = make('tr', {}, ...head.map((name) => make('th', { scope: 'col' }, name)));
-    const all = typeof rows === 'function' ? rows() : rows;
-    replace(this.inside, make('table', {}, make('thead', {}, names), make('tbody', {}, ...all.map(line))));
+    const tableRows = typeof rows === 'function' ? rows() : rows;
+    replace(this.tableArea, make('table', {}, make('thead', {}, names), make('tbody', {}, ...tableRows.map(line))));
   }
 }
 

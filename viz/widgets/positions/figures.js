@@ -1,5 +1,5 @@
-// The figures of an encoding: its table, the products of all positions and one dimension's wave; or one head's bias and
-// the bias of all heads by distance. Selecting a dimension or head needs no request.
+// The figures of an encoding: its table, the dot products of all positions and one dimension's wave; or one head's bias and
+// the biases of all heads by distance. Selecting a dimension or head needs no request.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -8,9 +8,9 @@ import { t } from '../core/i18n.js';
 import { FigureBlock, toNumbers } from './figure-block.js';
 import { drawMap, drawPlot } from './plots.js';
 
-// Heights of a map and of the wave in pixels.
-const MAX_HEIGHT = 440; // pixels
-const MIN_HEIGHT = 240; // pixels
+// Heights in pixels.
+const MIN_MAP_HEIGHT = 240;
+const MAX_MAP_HEIGHT = 440;
 const WAVE_HEIGHT = 168;
 const MAX_MARKED_POSITIONS = 40; // waves of more positions have no markers
 
@@ -23,8 +23,8 @@ export class EncodingFigures {
     this.picker = make('input', { type: 'range', min: 0, max: 1, step: 1 });
     this.picker.addEventListener('input', () => this.pick(Number(this.picker.value)));
     this.name = make('span', {});
-    this.reading = make('output', { class: 'numeric' });
-    this.label = make('label', { class: 'picker' }, this.name, this.picker, this.reading);
+    this.selectedText = make('output', { class: 'numeric' });
+    this.label = make('label', { class: 'picker' }, this.name, this.picker, this.selectedText);
     this.element = make('div', { class: 'figures' }, this.first.element, this.second.element, this.wave.element);
     new ResizeObserver(() => this.onResize()).observe(this.element);
   }
@@ -57,11 +57,11 @@ export class EncodingFigures {
     (isTable ? this.wave : this.second).head.append(this.label);
     this.wave.element.hidden = !isTable;
     if (isTable) {
-      this.first.name(t(`positions_map_${form}`), t(`positions_map_${form}_says`));
-      this.second.name(t('positions_products'), t(form === 'turns' ? 'positions_products_turns_says' : 'positions_products_says'));
+      this.first.setTexts(t(`positions_map_${form}`), t(`positions_map_${form}_says`));
+      this.second.setTexts(t('positions_products'), t(form === 'turns' ? 'positions_products_turns_says' : 'positions_products_says'));
     } else {
-      if (form === 'buckets') this.first.name(t('positions_map_buckets'), t('positions_map_buckets_says'));
-      this.second.name(t('positions_distance'), '');
+      if (form === 'buckets') this.first.setTexts(t('positions_map_buckets'), t('positions_map_buckets_says'));
+      this.second.setTexts(t('positions_distance'), '');
     }
     this.first.element.classList.toggle('picks', isTable);
     if (isTable) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
@@ -80,7 +80,7 @@ export class EncodingFigures {
   showSelected() {
     const isTable = this.answer.figure.data[1].type === 'heatmap';
     const number = isTable ? this.selected : this.selected + 1; // dimensions count from 0, as in the formula, heads from 1
-    this.reading.textContent = number;
+    this.selectedText.textContent = number;
     this.picker.setAttribute('aria-valuetext', number);
     if (isTable) this.showWave(this.selected);
     else this.showDistances(this.selected);
@@ -95,7 +95,7 @@ export class EncodingFigures {
     this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
     const period = periods?.[number];
     const caption = period ? t('positions_wave_period', { period: formatPeriod(period) }) : t('positions_wave_says');
-    this.wave.name(t('positions_wave', { number }), caption);
+    this.wave.setTexts(t('positions_wave', { number }), caption);
     const wave = {
       ...data[2],
       y: column,
@@ -119,10 +119,10 @@ export class EncodingFigures {
     const { data, layout } = figure;
     const [pairs, ...heads] = data;
     if (form === 'bias') {
-      this.first.name(t('positions_map_bias', { number: number + 1 }), t('positions_map_bias_says'));
-      this.second.name(t('positions_distance'), t('positions_distance_says', { number: number + 1 }));
+      this.first.setTexts(t('positions_map_bias', { number: number + 1 }), t('positions_map_bias_says'));
+      this.second.setTexts(t('positions_distance'), t('positions_distance_says', { number: number + 1 }));
     } else {
-      this.second.name(t('positions_distance'), t('positions_distance_buckets_says'));
+      this.second.setTexts(t('positions_distance'), t('positions_distance_buckets_says'));
     }
     this.showMap(this.first, { ...pairs, ...expandToPairs(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
     replace(this.second.legend);
@@ -142,7 +142,7 @@ export class EncodingFigures {
 
   /** Height of a map: the width of the first block, within bounds. */
   mapHeight() {
-    return Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, this.first.element.clientWidth - 8));
+    return Math.min(MAX_MAP_HEIGHT, Math.max(MIN_MAP_HEIGHT, this.first.element.clientWidth - 8));
   }
 
   showMap(block, trace, xaxis, yaxis, marked = null) {
@@ -166,7 +166,7 @@ function expandToPairs(line, positions) {
   return { z, zmin: -maxAbs, zmax: maxAbs };
 }
 
-/** Line of one head by distance; the selected head is emphasised. Buckets are steps, since distances are integers. */
+/** The line of one head by distance; that of the selected head is emphasised. Buckets are drawn as steps. */
 function drawLine(line, isSelected, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
   const lineStyle = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: isSelected && !buckets ? 3 : 1.5 };

@@ -2,13 +2,13 @@
 
 import { make } from '../core/dom.js';
 
-// _{subscript} and ^{superscript}. BASE is the model's base, PLACE the row of its table.
+// _{subscript} and ^{superscript}. BASE stands for the model's base, POSITION for the row of its table.
 const SCORE = 's_{ij} = q_{i} · k_{j} / √d';
 const FORMULAS = {
   none: [SCORE],
-  sinusoidal: ['PE(p, 2i) = sin(PLACE / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(PLACE / 10000^{2i/d})'],
-  sinusoidal_halves: ['PE(p, i) = sin(PLACE / 10000^{2i/d})', 'PE(p, d/2 + i) = cos(PLACE / 10000^{2i/d})'],
-  closed_waves: ['PE(p, i) = sin(PLACE / 10000^{i/(d/2 − 1)})', 'PE(p, d/2 + i) = cos(PLACE / 10000^{i/(d/2 − 1)})'],
+  sinusoidal: ['PE(p, 2i) = sin(POSITION / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(POSITION / 10000^{2i/d})'],
+  sinusoidal_halves: ['PE(p, i) = sin(POSITION / 10000^{2i/d})', 'PE(p, d/2 + i) = cos(POSITION / 10000^{2i/d})'],
+  closed_waves: ['PE(p, i) = sin(POSITION / 10000^{i/(d/2 − 1)})', 'PE(p, d/2 + i) = cos(POSITION / 10000^{i/(d/2 − 1)})'],
   learned: ['x_{p} = E_{p} + T_{p}'],
   rotary: ['(a, b) → (a cos pθ_{i} − b sin pθ_{i}, a sin pθ_{i} + b cos pθ_{i})', 'θ_{i} = BASE^{−2i/d}'],
   alibi: [`${SCORE} − m_{h} |i − j|`, 'm_{h} = 2^{−8h/n}'],
@@ -19,7 +19,7 @@ const FORMULAS = {
 export function listFormulas({ encoding, base, offset, closed }) {
   const position = offset ? `(p + ${offset})` : 'p';
   const lines = FORMULAS[closed ? 'closed_waves' : encoding] ?? [];
-  return lines.map((line) => line.replace('BASE', base).replace('PLACE', position));
+  return lines.map((line) => line.replace('BASE', base).replace('POSITION', position));
 }
 
 /** The formula of an encoding as elements. */

@@ -8,7 +8,7 @@ import { faultText, t } from '../core/i18n.js';
 import { EncodingFigures } from './figures.js';
 import { formulaLines } from './formulas.js';
 
-const [MIN_LENGTH, MAX_LENGTH] = [2, 100]; // positions
+const [MIN_LENGTH, MAX_LENGTH] = [2, 100]; // numbers of positions
 const DEBOUNCE_MS = 80; // milliseconds between a change of the length slider and the request
 const MAX_CACHED = 40; // maximum number of cached answers
 
@@ -41,18 +41,18 @@ class PositionsTab {
     this.ownTag = make('span', { class: 'own' });
     this.description = make('p', { class: 'explains' });
     this.formula = make('div', { class: 'formula' });
-    this.where = make('p', { class: 'quiet' });
+    this.usage = make('p', { class: 'quiet' });
     this.note = make('p', { class: 'says-so', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.slider = make('input', { type: 'range', min: MIN_LENGTH, max: MAX_LENGTH, step: 1 });
     this.lengthName = make('span', {});
-    this.reading = make('output', { class: 'numeric' });
-    this.follow = make('button', { type: 'button', class: 'link' });
-    const length = make('label', { class: 'picker' }, this.lengthName, this.slider, this.reading);
-    this.controls = make('div', { class: 'controls' }, length, this.follow);
+    this.lengthText = make('output', { class: 'numeric' });
+    this.resetButton = make('button', { type: 'button', class: 'link' });
+    const length = make('label', { class: 'picker' }, this.lengthName, this.slider, this.lengthText);
+    this.controls = make('div', { class: 'controls' }, length, this.resetButton);
     this.figures = new EncodingFigures();
     const head = make('div', { class: 'headline' }, this.title, this.ownTag);
-    const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.where);
+    const texts = make('div', { class: 'told' }, head, this.description, this.formula, this.usage);
     const detail = make('div', { class: 'detail' }, texts, this.controls, this.note, this.error, this.figures.element);
     this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
   }
@@ -72,11 +72,11 @@ class PositionsTab {
     });
     this.slider.addEventListener('input', () => {
       this.length = Number(this.slider.value);
-      this.reading.textContent = this.length;
-      clearTimeout(this.resting);
-      this.resting = setTimeout(() => this.load(), DEBOUNCE_MS);
+      this.lengthText.textContent = this.length;
+      clearTimeout(this.debounceTimer);
+      this.debounceTimer = setTimeout(() => this.load(), DEBOUNCE_MS);
     });
-    this.follow.addEventListener('click', () => {
+    this.resetButton.addEventListener('click', () => {
       this.length = null;
       this.load();
     });
@@ -89,8 +89,8 @@ class PositionsTab {
     this.load();
   }
 
-  /** Number of positions: the selected length, else the length of the sentence. */
-  positions() {
+  /** The number of positions: the selected length, or the length of the sentence if none is selected. */
+  countPositions() {
     return Math.min(MAX_LENGTH, Math.max(MIN_LENGTH, this.length ?? state.translation.source.length));
   }
 
@@ -101,7 +101,7 @@ class PositionsTab {
     const model = state.translation.model.name;
     if (model !== this.model) this.encoding = null; // show the encoding of a new model first
     this.model = model;
-    const request = { model, theme, language, length: this.positions(), ...(this.encoding && { encoding: this.encoding }) };
+    const request = { model, theme, language, length: this.countPositions(), ...(this.encoding && { encoding: this.encoding }) };
     const key = JSON.stringify(request);
     this.root.setAttribute('aria-busy', 'true');
     try {
@@ -131,7 +131,7 @@ class PositionsTab {
     this.description.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
     const baseEncoding = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
     replace(this.formula, ...formulaLines(answer));
-    this.where.textContent = t(`positions_where_${baseEncoding}`, answer);
+    this.usage.textContent = t(`positions_where_${baseEncoding}`, answer);
     this.note.textContent = this.noteText(form, answer);
     this.drawList(answer);
     this.drawControls(answer);
@@ -150,7 +150,7 @@ class PositionsTab {
     this.list.setAttribute('aria-label', t('positions_which'));
     const buttons = choices.map((name) => {
       const isSelected = name === encoding;
-      const about = {
+      const attributes = {
         type: 'button',
         role: 'radio',
         'aria-checked': String(isSelected),
@@ -158,7 +158,7 @@ class PositionsTab {
         data: { encoding: name },
       };
       const mark = name === own ? make('i', {}, t('positions_own', { model: this.model })) : null;
-      return make('button', about, make('b', {}, t(`positions_name_${name}`)), make('span', {}, t(`positions_short_${name}`)), mark);
+      return make('button', attributes, make('b', {}, t(`positions_name_${name}`)), make('span', {}, t(`positions_short_${name}`)), mark);
     });
     replace(this.list, ...buttons);
     if (focused) this.list.querySelector('[aria-checked=true]').focus({ preventScroll: true });
@@ -168,9 +168,9 @@ class PositionsTab {
     const count = state.translation.source.length;
     this.lengthName.textContent = t('positions_length');
     this.slider.value = answer.length;
-    this.reading.textContent = answer.length;
-    this.follow.textContent = t('positions_as_sentence', { count });
-    this.follow.hidden = this.length === null;
+    this.lengthText.textContent = answer.length;
+    this.resetButton.textContent = t('positions_as_sentence', { count });
+    this.resetButton.hidden = this.length === null;
     this.controls.hidden = !answer.figure;
   }
 }

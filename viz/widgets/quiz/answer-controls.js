@@ -1,17 +1,19 @@
-// Controls for the three kinds of answers. Each has `element`, `value` (what was entered) and `place`: in the answer column, or in
-// place of the question's tables.
+// Controls for the three kinds of answers. Each has `element`, `value` (the entry) and `place`: "answer" for the answer column,
+// "material" to replace the tables of the question.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { hasCell } from './marking.js';
 import { grid, labelElement, labelText } from './question-parts.js';
 
-export const QUESTION_ID = 'quiz-question-text'; // of the heading that names the controls
-const SHORT = 3; // characters of options that share a line
+export const QUESTION_ID = 'quiz-question-text'; // id of the heading that labels the controls
+const MAX_SHORT_LENGTH = 3; // options with fewer characters share a line
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-/** `value`: what was entered before, or null.
- * @param {any} question @param {Record<string, string>} glosses @param {any} value @param {() => void} onChange @param {() => void} onEnter */
+/**
+ * The control for a question. `value`: the earlier entry, or null.
+ * @param {any} question @param {Record<string, string>} glosses @param {any} value @param {() => void} onChange @param {() => void} onEnter
+ */
 export function answerControl(question, glosses, value, onChange, onEnter) {
   return new CONTROLS[question.kind](question, glosses, value, onChange, onEnter);
 }
@@ -60,7 +62,7 @@ class Options {
       });
       return make('label', { class: 'quiz-option' }, input, labelElement(option, glosses));
     });
-    const isShort = question.options.every((option) => labelText(option).length < SHORT);
+    const isShort = question.options.every((option) => labelText(option).length < MAX_SHORT_LENGTH);
     this.element = make(
       'div',
       { class: `quiz-options${isShort ? ' short' : ''}`, role: 'radiogroup', 'aria-labelledby': QUESTION_ID },
@@ -102,7 +104,7 @@ class CellGrid {
     this.onChange();
   }
 
-  /** One cell is in the tab order; arrow keys reach the others. */
+  /** Updates the cells. Only one is in the tab order; arrow keys reach the others. */
   draw() {
     for (const button of this.element.querySelectorAll('button')) {
       const [row, column] = button.dataset.cell.split(',').map(Number);

@@ -1,9 +1,9 @@
-// A class on the overview: students join with a code and their consent, teachers make a class.
+// The section on classes in the overview: students join with a code and their consent; teachers create a class.
 
 import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
 
-const JOIN = /^join-([A-Za-z]+)$/; // a link with the code; the student still agrees
+const JOIN_STEP = /^join-([A-Za-z]+)$/; // step of an invitation link; the student still has to agree
 
 export class ClassForms {
   /** @param {import('./quiz-progress.js').QuizProgress} progress @param {any} callbacks @param {() => void} redraw */
@@ -12,32 +12,32 @@ export class ClassForms {
     this.callbacks = callbacks;
     this.redraw = redraw;
     this.title = make('h3', {});
-    this.says = make('p', {});
+    this.text = make('p', {});
     this.label = make('span', {});
     this.code = make('input', { type: 'text', maxlength: '5', autocomplete: 'off', autocapitalize: 'characters', spellcheck: 'false' });
-    this.join = make('button', { type: 'submit', class: 'outlined' });
+    this.joinButton = make('button', { type: 'submit', class: 'outlined' });
     const fields = make('label', {}, this.label, this.code);
-    this.form = make('form', { onsubmit: (event) => this.onJoin(event) }, fields, this.join);
-    this.leave = make('button', { type: 'button', class: 'link', onclick: () => this.onLeave() });
+    this.form = make('form', { onsubmit: (event) => this.onJoin(event) }, fields, this.joinButton);
+    this.leaveButton = make('button', { type: 'button', class: 'link', onclick: () => this.onLeave() });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.make = make('button', { type: 'button', class: 'link', onclick: () => this.onMake() });
-    this.makeSays = make('p', { class: 'quiet' });
-    const teacher = make('div', { class: 'quiz-teacher' }, this.make, this.makeSays);
-    this.element = make('section', { class: 'quiz-class' }, this.title, this.says, this.form, this.leave, this.error, teacher);
+    this.makeButton = make('button', { type: 'button', class: 'link', onclick: () => this.onMake() });
+    this.teacherText = make('p', { class: 'quiet' });
+    const teacher = make('div', { class: 'quiz-teacher' }, this.makeButton, this.teacherText);
+    this.element = make('section', { class: 'quiz-class' }, this.title, this.text, this.form, this.leaveButton, this.error, teacher);
   }
 
   draw(step) {
     const { code } = this.progress.values;
     this.title.textContent = t('quiz_class');
-    this.says.textContent = code ? t('quiz_class_joined', { code }) : t('quiz_class_says');
+    this.text.textContent = code ? t('quiz_class_joined', { code }) : t('quiz_class_says');
     this.form.hidden = Boolean(code);
-    this.leave.hidden = !code;
+    this.leaveButton.hidden = !code;
     this.label.textContent = t('quiz_class_code');
-    this.join.textContent = t('quiz_class_join');
-    this.leave.textContent = t('quiz_class_leave');
-    this.make.textContent = t('quiz_class_make');
-    this.makeSays.textContent = t('quiz_class_make_says');
-    const [, linked] = JOIN.exec(step) ?? [];
+    this.joinButton.textContent = t('quiz_class_join');
+    this.leaveButton.textContent = t('quiz_class_leave');
+    this.makeButton.textContent = t('quiz_class_make');
+    this.teacherText.textContent = t('quiz_class_make_says');
+    const [, linked] = JOIN_STEP.exec(step) ?? [];
     if (linked && !this.code.value) this.code.value = linked.toUpperCase();
   }
 
@@ -61,7 +61,7 @@ export class ClassForms {
     });
   }
 
-  /** Run a call; an error is shown below the form. */
+  /** Runs a call and shows an error below the form. */
   async run(call) {
     this.error.textContent = '';
     try {

@@ -1,4 +1,4 @@
-// A class as its teacher sees it: a bar for each question while answers come in, and the answers of one question.
+// The teacher's view of a class: a bar for each question while answers arrive, and the answers to one question.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -11,7 +11,7 @@ import { countAnswers, outcomeCounts } from './class-counts.js';
 import { countsCsv } from './quiz-csv.js';
 import { STAGES } from './quiz-progress.js';
 
-const POLL_MS = 2000;
+const POLL_MS = 2000; // milliseconds between two requests for the counts
 
 export class ClassView {
   /** @param {any} callbacks */
@@ -31,8 +31,8 @@ export class ClassView {
     this.detail = make('section', { class: 'quiz-detail' });
     this.status = make('p', { class: 'quiet', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.ways = make('div', { class: 'quiz-ways' });
-    this.ends = make('p', { class: 'quiet' });
+    this.actions = make('div', { class: 'quiz-ways' });
+    this.endText = make('p', { class: 'quiet' });
     this.element = make(
       'section',
       { class: 'quiz-live' },
@@ -40,7 +40,7 @@ export class ClassView {
       make('div', { class: 'quiz-live-top' }, this.title, this.enter, this.stages),
       this.error,
       make('div', { class: 'quiz-live-columns' }, this.rows, this.detail),
-      make('div', { class: 'quiz-live-end' }, this.ways, this.status, this.ends),
+      make('div', { class: 'quiz-live-end' }, this.actions, this.status, this.endText),
     );
     this.element.addEventListener('keydown', (event) => this.onKey(event));
   }
@@ -59,10 +59,10 @@ export class ClassView {
     this.back.textContent = t('quiz_back');
     this.title.textContent = t('quiz_class_live', { code: this.code });
     this.enter.textContent = t('quiz_class_enter', { code: this.code });
-    this.ends.textContent = t('quiz_class_ends');
+    this.endText.textContent = t('quiz_class_ends');
     const button = (text, onclick) => make('button', { type: 'button', class: 'link', onclick }, text);
     replace(
-      this.ways,
+      this.actions,
       button(t('quiz_class_export'), () => saveBytes(`headlight-class-${this.code}.csv`, [countsCsv(this.counts)], 'text/csv')),
       button(t('quiz_class_invite'), () =>
         this.copyLink(lessonUrl({ lesson: 'quiz', step: `join-${this.code}`, part: 0, selection: {} }), 'quiz_class_invite_copied'),
@@ -97,7 +97,7 @@ export class ClassView {
     this.drawCounts();
   }
 
-  /** The bar of a question: right answers of both forms among all. */
+  /** The bar of a question: the share of right answers in both forms. */
   row(item) {
     const { right, all } = countAnswers(this.counts, this.choice.stage, item);
     const share = all ? (100 * right) / all : 0;
@@ -107,7 +107,7 @@ export class ClassView {
     return make('button', { ...attributes, onclick: () => this.choose({ item }) }, make('span', {}, t(`quiz_name_${item}`)), bar, count);
   }
 
-  /** The chosen question with a bar for each kind of answer. Which is right is hidden at first. */
+  /** The chosen question with a bar for each kind of answer. The right answer is hidden at first. */
   drawDetail(segment) {
     const { stage, item, showsAnswer } = this.choice;
     const form = stage === 'again' ? 'C' : this.choice.form === 'C' ? 'A' : this.choice.form;
@@ -148,7 +148,7 @@ export class ClassView {
     );
   }
 
-  /** The bar of a kind of answer. If the answer is visible, it has the reason. */
+  /** The bar of a kind of answer, with the reason why it is right or wrong if the right answer is shown. */
   outcome({ name, label, answer, count, all, item, question, showsAnswer }) {
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width: ${all ? (100 * count) / all : 0}%` }));
     const reason = showsAnswer ? outcomeReason(item, name, question) : '';
@@ -165,7 +165,7 @@ export class ClassView {
 
   // ---------------------------------------------------------------- counts
 
-  /** Ask for the counts every other second while the class is on display. */
+  /** Requests the counts again and again while the class is on display. */
   async poll() {
     const { code, secret } = this;
     const isWanted = () => this.isVisible() && this.code === code && this.secret === secret && !this.isDeleted;
@@ -180,7 +180,7 @@ export class ClassView {
       if (isChanged) this.drawCounts();
     } catch (error) {
       this.error.textContent = faultText(error, 'quiz_class_again');
-      if (error.fault) return; // the class is over
+      if (error.fault) return; // the class no longer exists
     }
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.poll(), POLL_MS);
@@ -200,7 +200,7 @@ export class ClassView {
     }
   }
 
-  /** Delete the class at the second press. */
+  /** Deletes the class; the button asks for a second press to confirm. */
   async remove() {
     if (!this.isSure) {
       this.isSure = true;

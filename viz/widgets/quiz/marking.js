@@ -1,10 +1,10 @@
-// Marks an answer: the name of the outcome that it matches, "other" or "unknown".
+// Marks an answer with the name of the outcome that it matches, "other" or "unknown".
 
 import { readSum, isNear } from '../parts/sums.js';
 
 export const UNKNOWN = 'unknown';
 
-/** @param {any} question @param {any} entry texts of numbers, the text of an option, or cells; null: the question was left open */
+/** @param {any} question @param {any} entry texts of numbers, the text of an option, or cells; null if the reader chose "I do not know" */
 export function mark(question, entry) {
   if (entry === null) return UNKNOWN;
   const outcome = question.outcomes.find(({ answer }) => MATCHES[question.kind](answer, entry));
@@ -19,7 +19,7 @@ const MATCHES = {
 
 export const hasCell = (cells, row, column) => cells.some((cell) => cell[0] === row && cell[1] === column);
 
-/** Whether something was entered for every part of the question. */
+/** Whether the entry has a value for every part of the question. */
 export function isComplete(question, entry) {
   if (!entry) return false;
   if (question.kind === 'numbers') return entry.every((text) => text.trim());
@@ -28,5 +28,5 @@ export function isComplete(question, entry) {
 }
 
 /** The first typed text that is not a number, or undefined. */
-export const unreadable = (question, entry) =>
+export const findUnreadable = (question, entry) =>
   question.kind === 'numbers' ? entry.find((text) => Number.isNaN(readSum(text))) : undefined;

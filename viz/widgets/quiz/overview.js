@@ -1,4 +1,4 @@
-// The overview of the quiz: three stages, the class, and what can be done with the answers.
+// The overview of the quiz: the three stages, the class, and the buttons to review, save or delete the answers.
 
 import { make, replace } from '../core/dom.js';
 import { languageTag } from '../core/language-tags.js';
@@ -25,7 +25,7 @@ export class Overview {
     this.title = make('h2', { class: 'view-title' });
     this.lead = make('p', { class: 'lead' });
     this.stages = make('ol', { class: 'quiz-stages' });
-    this.ways = make('div', { class: 'quiz-ways' });
+    this.actions = make('div', { class: 'quiz-ways' });
     this.privacy = make('p', { class: 'quiet' });
     this.forms = new ClassForms(progress, callbacks, redraw);
     this.element = make(
@@ -35,7 +35,7 @@ export class Overview {
       this.title,
       this.lead,
       this.stages,
-      this.ways,
+      this.actions,
       this.privacy,
       this.forms.element,
     );
@@ -47,7 +47,7 @@ export class Overview {
     this.title.textContent = t('quiz_title');
     this.lead.textContent = t('quiz_says');
     replace(this.stages, ...STAGES.map((stage) => this.stage(stage)));
-    replace(this.ways, ...this.buttons());
+    replace(this.actions, ...this.buttons());
     this.privacy.textContent = t(isPersistent() ? 'quiz_privacy' : 'quiz_privacy_visit');
     this.forms.draw(step);
   }
@@ -65,7 +65,7 @@ export class Overview {
     return make('li', { class: isOpen ? '' : 'later', data: { stage } }, mark, words, this.action(stage));
   }
 
-  /** The button of a stage, its score, or when it opens. Scores are shown after the second form. */
+  /** The button of a stage, its score, or the time when it opens. Scores are shown only after the second form. */
   action(stage) {
     const { progress, bank } = this;
     const all = progress.count(stage, bank.items);

@@ -1,11 +1,11 @@
-// The parts of a question that are also shown in the results and to a class: its text, tables and words.
+// The parts of a question that are also shown in the results and to a class: its text, tables and labels.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { formatNumber } from '../parts/sums.js';
 import { hasCell } from './marking.js';
 
-/** A label with the words that begin with @ in the page's language. */
+/** A label whose words that begin with @ are replaced by words in the page's language. */
 export const labelText = (label) => label.replace(/@(\w+)/g, (_, name) => t(`quiz_word_${name}`));
 
 const valueText = (value) => (typeof value === 'number' && !Number.isInteger(value) ? formatNumber(value) : labelText(String(value)));
@@ -16,11 +16,11 @@ export const valueTexts = ({ values }) => Object.fromEntries(Object.entries(valu
 /** The question's text with its words and numbers in bold. */
 export function questionText(item, question) {
   const texts = valueTexts(question);
-  const pieces = t(`quiz_ask_${item}`).split(/\{(\w+)\}/); // texts and names take turns; a name may occur twice
+  const pieces = t(`quiz_ask_${item}`).split(/\{(\w+)\}/); // texts and names alternate; a name may occur twice
   return pieces.map((piece, index) => (index % 2 ? make('b', {}, texts[piece]) : piece));
 }
 
-/** A label, below a Chinese word its translation. */
+/** A label; a Chinese word has its translation below. */
 export function labelElement(label, glosses) {
   const gloss = glosses[label];
   const code = /[()]/.test(label) ? 'code' : 'span';
@@ -51,7 +51,7 @@ export function grid({ rows, columns }, glosses, cell) {
 export const filledGrid = (question, cells, glosses) =>
   grid(question, glosses, (row, column) => make('i', { class: hasCell(cells, row, column) ? 'on' : '' }));
 
-/** The same as a small picture. */
+/** The grid of a question as a small image, with these cells marked. */
 export function smallGrid({ rows, columns }, cells, label) {
   const marks = rows.flatMap((_, row) => columns.map((__, column) => make('i', { class: hasCell(cells, row, column) ? 'on' : '' })));
   const style = `grid-template-columns: repeat(${columns.length}, 11px)`;

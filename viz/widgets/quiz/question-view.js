@@ -1,10 +1,10 @@
-// One question: its text, its numbers, and the answer. Nothing is marked here.
+// One question: its text, its numbers, and the control for the answer.
 
 import { make, replace, updateScrollable } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { answerControl, QUESTION_ID } from './answer-controls.js';
-import { isComplete, unreadable } from './marking.js';
+import { isComplete, findUnreadable } from './marking.js';
 import { questionText, tables } from './question-parts.js';
 
 export class QuestionView {
@@ -19,7 +19,7 @@ export class QuestionView {
     /** @type {any} */
     this.question = null;
     this.back = make('button', { type: 'button', class: 'link', onclick: () => callbacks.back() });
-    this.where = make('span', { class: 'numeric' });
+    this.progressText = make('span', { class: 'numeric' });
     this.dots = make('span', { class: 'quiz-dots', 'aria-hidden': 'true' });
     this.text = make('h2', { id: QUESTION_ID, tabindex: '-1' });
     this.hint = make('p', { class: 'quiet' });
@@ -34,7 +34,7 @@ export class QuestionView {
     this.element = make(
       'section',
       { class: 'quiz-question' },
-      make('p', { class: 'quiz-where' }, this.back, this.where, this.dots),
+      make('p', { class: 'quiz-where' }, this.back, this.progressText, this.dots),
       make('div', { class: 'quiz-ask' }, this.text, this.hint),
       this.material,
       make('div', { class: 'quiz-reply' }, this.answer, this.error, buttons, this.note),
@@ -57,7 +57,7 @@ export class QuestionView {
     this.element.dataset.item = item;
     this.element.dataset.kind = question.kind;
     this.back.textContent = t('quiz_back');
-    this.where.textContent = t('quiz_where', { stage: t(`quiz_stage_${stage}`), number, all });
+    this.progressText.textContent = t('quiz_where', { stage: t(`quiz_stage_${stage}`), number, all });
     replace(this.dots, ...Array.from({ length: all }, (_, index) => make('i', { class: dotClass(index + 1, number) })));
     replace(this.text, ...questionText(item, question));
     this.hint.textContent = t(`quiz_hint_${question.kind}`);
@@ -81,7 +81,7 @@ export class QuestionView {
   send() {
     const entry = this.control.value;
     if (!isComplete(this.question, entry)) return;
-    const wrong = unreadable(this.question, entry);
+    const wrong = findUnreadable(this.question, entry);
     if (wrong === undefined) this.callbacks.answer(entry);
     else this.error.textContent = t('quiz_not_number', { given: wrong });
   }

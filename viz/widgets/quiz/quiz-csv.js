@@ -1,10 +1,10 @@
-// Tables for programs: the answers of one browser, and the counts of a class. `python -m workshop.learning_analysis` reads the first.
+// CSV files: the answers of one browser, which `python -m workshop.learning_analysis` reads, and the counts of a class.
 
 import { STAGES } from './quiz-progress.js';
 
 const csv = (rows) => rows.map((row) => `${row.map(String).join(',')}\r\n`).join('');
 
-/** One row: the class as the group, the form that came first, the scores (empty until a stage is done), every outcome. */
+/** One row: the class as the group, the first form, the scores (empty until a stage is done) and all outcomes. */
 export function answersCsv(progress, { items }) {
   const scores = STAGES.map((stage) => (progress.isDone(stage) ? progress.countRight(stage) : ''));
   const outcomes = STAGES.flatMap((stage) => items.map((item) => progress.answers(stage)[item]?.outcome ?? ''));
@@ -16,6 +16,6 @@ export function answersCsv(progress, { items }) {
   ]);
 }
 
-/** One row for each kind of answer: "before.A.dot.right" with its count. */
+/** One row per kind of answer, for example "before.A.dot.right" with its count. */
 export const countsCsv = (counts) =>
   csv([['stage', 'form', 'question', 'answer', 'count'], ...Object.entries(counts).map(([name, count]) => [...name.split('.'), count])]);

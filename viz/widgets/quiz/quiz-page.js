@@ -1,4 +1,4 @@
-// The page of the quiz: the overview, a question, the results, or a class as its teacher sees it.
+// The page of the quiz: the overview, a question, the results, or the teacher's view of a class.
 
 import { make } from '../core/dom.js';
 import { on } from '../core/state.js';
@@ -10,7 +10,7 @@ import { QuestionView } from './question-view.js';
 import { QuizProgress, STAGES } from './quiz-progress.js';
 import { ResultsView } from './results-view.js';
 
-const CLASS = /^class-([A-Za-z]+)-([\w-]+)$/; // code and secret in the permalink
+const CLASS_STEP = /^class-([A-Za-z]+)-([\w-]+)$/; // step of the teacher's link, with the code and the secret of the class
 const RESULTS = 'results';
 
 export class QuizPage {
@@ -37,7 +37,7 @@ export class QuizPage {
     on(['language'], () => this.bank && !this.element.hidden && this.draw());
   }
 
-  /** Show a step: a stage, the results, a class, or the overview. The questions are loaded once. */
+  /** Shows a step: a stage, the results, a class, or the overview. The questions are loaded only once. */
   async show(step) {
     this.element.hidden = false;
     this.step = step;
@@ -48,7 +48,7 @@ export class QuizPage {
     } catch (error) {
       console.warn(error);
       for (const { element } of Object.values(this.views)) element.hidden = true;
-      this.error.textContent = t('error_our_fault'); // never a blank page
+      this.error.textContent = t('error_our_fault'); // instead of a blank page
       this.bank = this.loading = undefined; // the next opening loads the questions again
     }
   }
@@ -71,7 +71,7 @@ export class QuizPage {
 
   draw() {
     const { step, bank, progress } = this;
-    const [, code, secret] = CLASS.exec(step) ?? [];
+    const [, code, secret] = CLASS_STEP.exec(step) ?? [];
     if (code) return this.showView('live', () => this.live.draw(bank, code.toUpperCase(), secret));
     if (step === RESULTS && progress.isDone('after')) {
       return this.showView('results', () => this.results.draw(bank, progress));
@@ -81,7 +81,7 @@ export class QuizPage {
   }
 
   showView(name, draw) {
-    for (const [each, { element }] of Object.entries(this.views)) element.hidden = each !== name;
+    for (const [viewName, { element }] of Object.entries(this.views)) element.hidden = viewName !== name;
     draw();
   }
 
@@ -99,7 +99,7 @@ export class QuizPage {
     this.showView('question', () => this.question.draw({ item, question, stage, number, all: items.length, glosses: bank.glosses, note }));
   }
 
-  /** Store the answer, count it for the class, and go on. */
+  /** Stores the answer, counts it for the class and continues. */
   answer(entry) {
     const { bank, progress, current } = this;
     const outcome = mark(bank.forms[current.form][current.item], entry);

@@ -1,12 +1,12 @@
-// Which form is answered when, and the answers. The order of the two forms is random for each browser, so that their
+// The order of the forms and the answers. The order of the two forms is random for each browser, so that their
 // difficulties cancel out over a class. Everything is stored with the progress of the lessons.
 
 import { readQuiz, writeQuiz } from '../lessons/progress.js';
 
 export const STAGES = ['before', 'after', 'again'];
 const LAST_FORM = 'C';
-const AGAIN_COUNT = 3;
-export const WAIT_MS = 2 * 24 * 3600 * 1000; // between the second form and the last questions
+const AGAIN_COUNT = 3; // questions of the last stage
+export const WAIT_MS = 2 * 24 * 3600 * 1000; // milliseconds between the second form and the last stage
 
 export class QuizProgress {
   /** @param {() => number} random @param {() => number} now */
@@ -25,7 +25,7 @@ export class QuizProgress {
     writeQuiz({ ...this.values, ...changes });
   }
 
-  /** Choose the order of the forms at the first question. */
+  /** Chooses the order of the forms before the first question. */
   begin() {
     if (!this.values.forms) this.change({ forms: this.random() < 0.5 ? 'AB' : 'BA' });
   }
@@ -39,10 +39,10 @@ export class QuizProgress {
     return stage === 'again' ? AGAIN_COUNT : all.length;
   }
 
-  /** Names of the questions of a stage. The last ones are a random choice, made once. */
+  /** Names of the questions of a stage. Those of the last stage are chosen at random, once. */
   items(stage, all) {
     if (stage !== 'again') return all;
-    const chosen = this.values.again.filter((name) => all.includes(name)); // an earlier version may have had others
+    const chosen = this.values.again.filter((name) => all.includes(name)); // an earlier version of the page may have had other questions
     if (chosen.length) return chosen;
     this.change({ again: pickSome(all, AGAIN_COUNT, this.random) });
     return this.values.again;
@@ -56,7 +56,7 @@ export class QuizProgress {
     return Boolean(this.values.stages[stage]?.doneAt);
   }
 
-  /** When a stage opens: a time, 0 if it is open, or null if a stage must be done before. */
+  /** The time in milliseconds when a stage opens: 0 if it is open, null if another stage must be done first. */
   opensAt(stage) {
     if (stage === 'before') return 0;
     if (!this.isDone(stage === 'after' ? 'before' : 'after')) return null;
@@ -65,7 +65,7 @@ export class QuizProgress {
     return time <= this.now() ? 0 : time;
   }
 
-  /** Record an answer; a later one does not count. `answer`: `{ outcome, entry }`. */
+  /** Records the first answer to a question; later ones are ignored. `answer`: `{ outcome, entry }`. */
   record(stage, item, answer, all) {
     const answers = this.answers(stage);
     if (item in answers) return;
@@ -89,6 +89,6 @@ export class QuizProgress {
 }
 
 function pickSome(names, count, random) {
-  const left = [...names];
-  return Array.from({ length: count }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
+  const remaining = [...names];
+  return Array.from({ length: count }, () => remaining.splice(Math.floor(random() * remaining.length), 1)[0]);
 }

@@ -1,4 +1,4 @@
-// The results: each question of both forms with the answer, the right one, and why a wrong answer is wrong.
+// The results: each question of both forms with the reader's answer, the right one, and the reason why an answer is wrong.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
@@ -44,25 +44,25 @@ function stageResult(stage, item, question, { outcome, entry = null }, glosses) 
   const isRight = outcome === 'right';
   const name = make('b', {}, t(`quiz_stage_${stage}`));
   const verdict = isRight ? 'right' : entry === null ? 'unknown' : 'wrong';
-  const line = make('span', { class: `verdict ${verdict}` }, t(`quiz_mark_${verdict}`));
+  const verdictElement = make('span', { class: `verdict ${verdict}` }, t(`quiz_mark_${verdict}`));
   const reason = outcomeReason(item, outcome, question);
-  const summary = make('summary', {}, name, line, make('span', { class: 'reason' }, isRight ? '' : reason));
+  const summary = make('summary', {}, name, verdictElement, make('span', { class: 'reason' }, isRight ? '' : reason));
   const text = make('p', {}, ...questionText(item, question));
-  const own = entry === null ? null : answerElement(question, entry, 'quiz_your_answer', glosses);
-  const key = question.outcomes[0].answer;
-  const right = answerElement(question, key, 'quiz_key', glosses);
-  const why = make('p', { class: 'reason' }, outcomeReason(item, 'right', question));
-  const pair = make('div', { class: 'quiz-both' }, isRight ? null : own, right);
-  return make('details', {}, summary, text, ...tables(question, glosses), pair, why);
+  const ownElement = entry === null ? null : answerElement(question, entry, 'quiz_your_answer', glosses);
+  const rightAnswer = question.outcomes[0].answer;
+  const rightElement = answerElement(question, rightAnswer, 'quiz_key', glosses);
+  const reasonElement = make('p', { class: 'reason' }, outcomeReason(item, 'right', question));
+  const pair = make('div', { class: 'quiz-both' }, isRight ? null : ownElement, rightElement);
+  return make('details', {}, summary, text, ...tables(question, glosses), pair, reasonElement);
 }
 
-/** Why an answer is right or wrong; empty for one of no known mistake. */
+/** The reason why an answer is right or wrong; empty if the mistake is not a known one. */
 export function outcomeReason(item, outcome, question) {
   const isKnown = question.outcomes.some(({ name }) => name === outcome);
   return isKnown ? t(`quiz_why_${item}_${outcome}`, valueTexts(question)) : '';
 }
 
-/** An answer with its caption; cells as a grid. */
+/** An answer with its caption; marked cells are shown as a grid. */
 function answerElement(question, answer, caption, glosses) {
   const name = make('small', {}, t(caption));
   if (question.kind !== 'cells') return make('p', { class: 'quiz-given' }, name, make('span', {}, answerText(question, answer)));

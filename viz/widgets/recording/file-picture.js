@@ -7,8 +7,9 @@ import { FileError } from './npz.js';
 export const PICTURE_NAMES = ['picture', 'patches'];
 const MAX_SIDE = 1_024; // pixels; `view.save` writes at most 224
 const BMP_HEADER = 54; // bytes
+const CHUNK_BYTES = 8_192; // fewer than the maximum number of arguments of a function
 
-/** Numbers from nested lists of a JSON file. */
+/** Converts the nested lists of a JSON file to an array. */
 export function pictureArray(lists) {
   try {
     return flat(lists, 'self');
@@ -18,7 +19,7 @@ export function pictureArray(lists) {
 }
 
 /**
- * Returns the picture as notebooks send it; null if the file has none.
+ * Returns the picture in the format of notebooks, with the patch of each token in `places`; null if the file has none.
  * @param {Record<string, any>} values
  * @param {number} tokens number of source tokens
  * @returns {{ image: string, rows: number, columns: number, places: (number | null)[] } | null}
@@ -26,30 +27,30 @@ export function pictureArray(lists) {
 export function filePicture({ picture, patches }, tokens) {
   if (!picture || !patches) return null;
   const { shape, numbers } = picture;
-  const [rows, columns, ...places] = patches.numbers;
+  const [rows, columns, ...tokenPatches] = patches.numbers;
   const isWhole = (from, to) => (number) => Number.isInteger(number) && number >= from && number <= to;
   const isImage = shape.length === 3 && shape[2] === 3 && shape.slice(0, 2).every(isWhole(1, MAX_SIDE));
   const isGrid = [rows, columns].every(isWhole(1, MAX_TOKENS)) && rows * columns <= MAX_TOKENS;
-  if (!isImage || !isGrid || !numbers.every(isWhole(0, 255)) || !places.every(isWhole(-1, rows * columns - 1)))
+  if (!isImage || !isGrid || !numbers.every(isWhole(0, 255)) || !tokenPatches.every(isWhole(-1, rows * columns - 1)))
     throw new FileError('no_picture');
-  if (places.length !== tokens) throw new FileError('picture_sizes', { first: places.length, second: tokens });
+  if (tokenPatches.length !== tokens) throw new FileError('picture_sizes', { first: tokenPatches.length, second: tokens });
   const image = `data:image/bmp;base64,${base64(bitmap(picture))}`;
-  return { image, rows, columns, places: places.map((place) => (place < 0 ? null : place)) };
+  return { image, rows, columns, places: tokenPatches.map((patch) => (patch < 0 ? null : patch)) };
 }
 
-/** A bitmap file: rows from the bottom to the top, each filled up to four bytes, colours in the order blue, green, red. */
+/** Encodes a BMP file: rows from bottom to top, padded to multiples of four bytes, with pixels as blue, green, red. */
 function bitmap({ shape: [height, width], numbers }) {
   const rowBytes = Math.ceil((3 * width) / 4) * 4;
   const view = new DataView(new ArrayBuffer(BMP_HEADER + rowBytes * height));
   view.setUint16(0, 0x424d); // "BM"
-  for (const [at, value] of [
+  for (const [offset, value] of [
     [2, view.byteLength],
     [10, BMP_HEADER],
     [14, BMP_HEADER - 14],
     [18, width],
     [22, height],
   ])
-    view.setUint32(at, value, true);
+    view.setUint32(offset, value, true);
   view.setUint16(26, 1, true); // planes
   view.setUint16(28, 24, true); // bits per pixel
   for (let row = 0; row < height; row++) {
@@ -63,6 +64,7 @@ function bitmap({ shape: [height, width], numbers }) {
 
 function base64(bytes) {
   let letters = '';
-  for (let at = 0; at < bytes.length; at += 8_192) letters += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
+    letters += String.fromCharCode(...bytes.subarray(start, start + CHUNK_BYTES));
   return btoa(letters);
 }

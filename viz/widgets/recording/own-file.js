@@ -31,14 +31,14 @@ class OwnFile {
     this.description = make('p', { class: 'lead' });
     this.picker = new FilePicker(FILE_TYPES.join(), (file) => this.open(file));
     const link = (onClick) => make('button', { type: 'button', class: 'link', onclick: onClick });
-    this.sample = link(() => this.open(sampleFile(state.translation)));
-    this.save = link(() => {
+    this.sampleButton = link(() => this.open(sampleFile(state.translation)));
+    this.saveButton = link(() => {
       const file = sampleFile(state.translation);
       saveBytes(file.name, [file], file.type);
     });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.content = make('div', {});
-    const links = make('div', { class: 'own-file-links' }, this.picker.element, this.sample, this.save);
+    const links = make('div', { class: 'own-file-links' }, this.picker.element, this.sampleButton, this.saveButton);
     this.recipe = make('pre', { class: 'recipe' }, RECIPE);
     updateScrollable(this.recipe, 'Width');
     root.append(links, this.description, this.recipe, this.error, this.content);
@@ -46,8 +46,8 @@ class OwnFile {
       set({ tab: 'own' });
       this.open(file);
     };
-    mountDrop(show);
-    // Another view opens a file, or the sample if there is none.
+    mountDropTarget(show);
+    // Other views dispatch this event to open a file, or the sample if `detail` has none.
     addEventListener('headlight-file', ({ detail }) => show(detail.file ?? sampleFile(state.translation)));
     on(['tab', 'language', 'translation'], () => this.draw());
     this.draw();
@@ -63,10 +63,10 @@ class OwnFile {
       this.clear();
       const element = make('section', { class: 'headlight headlight-recorded' });
       this.content.replaceChildren(element);
-      this.view = new RecordingView(element, recording, { store: initialState(recording), keys: () => state.tab === 'own' });
+      this.view = new RecordingView(element, recording, { store: initialState(recording), handlesKeys: () => state.tab === 'own' });
     } catch (error) {
       if (turn !== this.turn) return;
-      this.clear(); // maps of another file would look like those of this one
+      this.clear(); // otherwise the previous file's maps would seem to be this file's
       if (!(error instanceof FileError)) console.error(error);
       const { word, values } = error instanceof FileError ? error : new FileError('broken');
       const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
@@ -87,17 +87,17 @@ class OwnFile {
     this.description.textContent = t('own_says');
     this.description.hidden = this.recipe.hidden = Boolean(this.view);
     this.picker.draw(t('tab_own'));
-    this.sample.textContent = t('own_sample');
-    this.save.textContent = t('own_save_sample');
-    for (const button of [this.sample, this.save]) button.hidden = !state.translation;
+    this.sampleButton.textContent = t('own_sample');
+    this.saveButton.textContent = t('own_save_sample');
+    for (const button of [this.sampleButton, this.saveButton]) button.hidden = !state.translation;
   }
 }
 
 /**
- * Opens a file that is dropped on the page outside of other drop targets. Without this, the browser would leave the
- * page for a file of an unknown type.
+ * Calls `onFile` with a file that is dropped on the page outside of other drop targets. By default, browsers navigate to a
+ * dropped file.
  */
-function mountDrop(open) {
+function mountDropTarget(onFile) {
   const target = make('div', { class: 'headlight drop-target', 'aria-hidden': 'true', hidden: true });
   const show = (isShown) => {
     target.hidden = !isShown;
@@ -115,6 +115,6 @@ function mountDrop(open) {
     const [file] = event.dataTransfer?.files ?? [];
     if (!file || event.defaultPrevented) return;
     event.preventDefault();
-    open(file);
+    onFile(file);
   });
 }

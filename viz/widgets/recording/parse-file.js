@@ -9,7 +9,7 @@ import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const MAX_NAMES = 8; // array names in an error message
-const MAX_NAME_CHARACTERS = 32; // of each of these names
+const MAX_NAME_CHARACTERS = 32; // characters of an array name in an error message
 const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without a remark
 const WORD_MARK = /^[Ġ▁]/; // a space before the word, in byte-level and SentencePiece vocabularies
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
@@ -66,7 +66,7 @@ function fromJson(bytes, name) {
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])), picture };
 }
 
-/** An array of texts; one of Python objects has its own message. */
+/** Parses an array of texts. An array of Python objects has a separate error message. */
 function parseNames(content) {
   try {
     return parseNpy(content);
@@ -86,32 +86,33 @@ function formatNames(names) {
 /** Builds a recording. Throws if weights are invalid or token counts do not match the arrays. */
 function buildRecording(arrays, values, name) {
   const kinds = MAP_KINDS.filter((kind) => arrays[kind]);
-  const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
-  if (all > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
-  const [about, numbers, remarks] = [{}, {}, []];
+  const weightCount = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
+  if (weightCount > MAX_WEIGHTS) throw new FileError('too_many', { limit: MAX_WEIGHTS / 1e6 });
+  const [recordedKinds, numbers, remarks] = [{}, {}, []];
   for (const kind of kinds) {
     const { shape, numbers: weights } = arrays[kind];
-    numbers[kind] = read(kind, weights);
+    numbers[kind] = quantise(kind, weights);
     const causal = ['decoder', 'self'].includes(kind) && isCausal(shape, weights);
-    about[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? triangle(shape[2]) : null };
-    const off = unnormalisedRows(shape, weights);
-    if (off) remarks.push(['sums', { kind, ...off }]);
+    recordedKinds[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? causalMask(shape[2]) : null };
+    const unnormalised = unnormalisedRows(shape, weights);
+    if (unnormalised) remarks.push(['sums', { kind, ...unnormalised }]);
   }
-  const lengths = sideLengths(about, kinds);
-  const source = tokensFromNames(SOURCE_NAMES.map((each) => values[each]).find(Boolean), values.source, lengths.source);
+  const lengths = sideLengths(recordedKinds, kinds);
+  const source = tokensFromNames(SOURCE_NAMES.map((name) => values[name]).find(Boolean), values.source, lengths.source);
   const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
   const before =
     values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;
   const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? filePicture(values, lengths.source) : null;
   const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
-  return new Recording({ name, kinds: about, remarks, ...texts, before: before?.tokens ?? null, picture }, numbers);
+  return new Recording({ name, kinds: recordedKinds, remarks, ...texts, before: before?.tokens ?? null, picture }, numbers);
 }
 
-function read(kind, weights) {
+/** Converts weights to levels. Throws if a weight is not in [0, 1]. */
+function quantise(kind, weights) {
   const levels = new Uint16Array(weights.length);
-  for (const [place, weight] of weights.entries()) {
+  for (const [index, weight] of weights.entries()) {
     if (!(weight >= 0 && weight <= 1 + 30 * SUM_TOLERANCE)) throw new FileError('no_weights', { kind });
-    levels[place] = toLevel(weight);
+    levels[index] = toLevel(weight);
   }
   return levels;
 }
@@ -121,31 +122,33 @@ function isCausal([, , rows, columns], weights) {
   return weights.every((weight, cell) => weight === 0 || cell % columns <= Math.floor(cell / columns) % rows);
 }
 
-const triangle = (size) => Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
+/** The `allowed` text of a causal mask. */
+const causalMask = (size) => Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
 
+/** Number of rows whose sum is not 1, with the lowest and the highest sum; null if all sums are 1. */
 function unnormalisedRows([, , , columns], weights) {
   const sums = [];
-  for (let at = 0; at < weights.length; at += columns) {
+  for (let start = 0; start < weights.length; start += columns) {
     let sum = 0;
-    for (let place = at; place < at + columns; place++) sum += weights[place];
+    for (let index = start; index < start + columns; index++) sum += weights[index];
     if (Math.abs(sum - 1) > SUM_TOLERANCE) sums.push(sum);
   }
   if (!sums.length) return null;
-  const rounded = (number) => Math.round(number * 1e4) / 1e4;
-  const [low, high] = sums.reduce(([least, most], sum) => [Math.min(least, sum), Math.max(most, sum)], [Infinity, -Infinity]);
-  return { rows: sums.length, low: rounded(low), high: rounded(high) };
+  const round = (number) => Math.round(number * 1e4) / 1e4;
+  const [low, high] = sums.reduce(([minimum, maximum], sum) => [Math.min(minimum, sum), Math.max(maximum, sum)], [Infinity, -Infinity]);
+  return { rows: sums.length, low: round(low), high: round(high) };
 }
 
 /** Token counts of source and target. Throws if arrays disagree. */
-function sideLengths(about, kinds) {
+function sideLengths(recordedKinds, kinds) {
   const lengths = { source: 0, target: 0 };
   for (const kind of kinds) {
-    for (const [axis, place] of /** @type {[string, number][]} */ ([
+    for (const [axis, dimension] of /** @type {[string, number][]} */ ([
       ['rows', 2],
       ['columns', 3],
     ])) {
       const side = axisSide(kind, axis);
-      const count = about[kind].shape[place];
+      const count = recordedKinds[kind].shape[dimension];
       if (lengths[side] && lengths[side] !== count) throw new FileError('sizes', { first: lengths[side], second: count });
       lengths[side] = count;
     }
@@ -153,18 +156,18 @@ function sideLengths(about, kinds) {
   return lengths;
 }
 
-/** Locates tokens in the text, else in their joined names. Tokens without names are numbered. */
-function tokensFromNames(ownNames, text, count) {
-  const names = ownNames ?? Array.from({ length: count }, (_, place) => String(place + 1));
-  if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileError('no_names');
+/** Locates tokens in the text, else in their joined names. Tokens without names in the file are numbered. */
+function tokensFromNames(fileNames, text, count) {
+  const names = fileNames ?? Array.from({ length: count }, (_, index) => String(index + 1));
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
-  const characters = names.reduce((sum, each) => sum + each.length, typeof text === 'string' ? text.length : 0);
+  const characters = names.reduce((sum, name) => sum + name.length, typeof text === 'string' ? text.length : 0);
   if (characters > MAX_CHARACTERS) throw new FileError('long_texts', { limit: MAX_CHARACTERS / 1e6 });
-  const joined = names.filter((each) => !SPECIAL.test(each)).join(' ');
+  const joined = names.filter((name) => !SPECIAL.test(name)).join(' ');
   return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joined) || wordTokens(names, joined);
 }
 
-/** Each name is a word, for names that the joined text does not show one by one: empty ones, or spaces. */
+/** Makes each name a word, if the names cannot be located in the joined text because they are empty or spaces. */
 function wordTokens(names, text) {
   return { tokens: names.map((name, word) => token(name, { start: 0, end: 0, word })), text };
 }
@@ -174,14 +177,14 @@ function locateTokens(names, text) {
   const tokens = [];
   let [end, word] = [0, 0];
   for (const name of names) {
-    const own = [...name];
+    const nameLetters = [...name];
     let start = end;
-    while (start < letters.length && /\s/.test(letters[start]) && letters[start] !== own[0]) start++;
+    while (start < letters.length && /\s/.test(letters[start]) && letters[start] !== nameLetters[0]) start++;
     const last = tokens.at(-1);
-    if (own.length && own.every((letter, place) => letters[start + place] === letter)) {
-      if (last && (start > last.end || !/\p{L}/u.test(own[0]))) word++;
-      tokens.push(token(name, { start, end: start + own.length, word }));
-      end = start + own.length;
+    if (nameLetters.length && nameLetters.every((letter, index) => letters[start + index] === letter)) {
+      if (last && (start > last.end || !/\p{L}/u.test(nameLetters[0]))) word++;
+      tokens.push(token(name, { start, end: start + nameLetters.length, word }));
+      end = start + nameLetters.length;
     } else if (last && !last.special && last.name === name) tokens.push({ ...last });
     else if (SPECIAL.test(name)) tokens.push(token(name, { start: end, end, word: null, special: true }));
     else return null;
@@ -189,9 +192,9 @@ function locateTokens(names, text) {
   return { tokens, text };
 }
 
-function token(name, place) {
+function token(name, fields) {
   const word = name.replace(WORD_MARK, '') || name;
   const letters = [...word.replace(/\s/g, '␣')];
-  const short = letters.length > MAX_LABEL_CHARACTERS ? `${letters.slice(0, MAX_LABEL_CHARACTERS - 1).join('')}…` : letters.join('');
-  return { name, label: short || '∅', full: letters.join('') || '∅', special: false, ...place };
+  const label = letters.length > MAX_LABEL_CHARACTERS ? `${letters.slice(0, MAX_LABEL_CHARACTERS - 1).join('')}…` : letters.join('');
+  return { name, label: label || '∅', full: letters.join('') || '∅', special: false, ...fields };
 }

@@ -1,4 +1,4 @@
-// The image that a vision model has read. The weights of the highlighted row or column are a translucent grid over its patches.
+// The input image of a vision model. The weights of the highlighted row or column colour a translucent grid over its patches.
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
@@ -8,8 +8,8 @@ import { t } from '../core/i18n.js';
 import { effectiveHighlight, getHighlight, highlightWeights, maxWeight } from '../headview/highlights.js';
 import { cellOfElement, mountPointer } from '../headview/pointer.js';
 
-const VEIL = 0.6; // share of a weight's colour (as in `viz/export/head_drawings.py`)
-const MIN_LARGEST = 1e-4; // smaller weights are not known exactly enough to compare them, and are shown as 0.0000
+const OVERLAY_OPACITY = 0.6; // as in `viz/export/head_drawings.py`
+const MIN_LARGEST = 1e-4; // smaller weights are shown as 0.0000, so their colours are not scaled up
 
 /**
  * Mounts the image as the first part of a view of heads.
@@ -17,7 +17,7 @@ const MIN_LARGEST = 1e-4; // smaller weights are not known exactly enough to com
  */
 export function mountPicture(headView, { picture, source: tokens }) {
   const patches = Array.from({ length: picture.rows * picture.columns }, () => make('span', { class: 'token' }));
-  for (const [token, place] of picture.places.entries()) if (place !== null) patches[place].dataset.keys = tokens[token].key;
+  for (const [token, patch] of picture.places.entries()) if (patch !== null) patches[patch].dataset.keys = tokens[token].key;
   const image = make('img', { src: picture.image });
   const grid = make('div', { class: 'patches', 'aria-hidden': 'true', style: `--columns:${picture.columns}` }, ...patches);
   const caption = make('p', { class: 'quiet' });
@@ -29,54 +29,54 @@ export function mountPicture(headView, { picture, source: tokens }) {
   /** Shades the patches. Masked patches stay clear. */
   return function shade() {
     const { view, store } = headView;
-    const now = effectiveHighlight(getHighlight(store.state));
-    const weights = patchWeights(view, now, picture);
+    const highlight = effectiveHighlight(getHighlight(store.state));
+    const weights = patchWeights(view, highlight, picture);
     const largest = maxWeight([...weights.values()]);
-    const chosen = chosenPatches(view, now, picture);
-    for (const [place, patch] of patches.entries()) {
-      const weight = weights.get(place);
+    const chosen = chosenPatches(view, highlight, picture);
+    for (const [index, patch] of patches.entries()) {
+      const weight = weights.get(index);
       const level = weight === undefined || weight !== weight ? null : weight / Math.max(largest, MIN_LARGEST);
-      patch.style.backgroundColor = level === null ? '' : veil(scaleColour(store.state.palette, level));
-      patch.classList.toggle('chosen', chosen.has(place));
+      patch.style.backgroundColor = level === null ? '' : overlayColour(scaleColour(store.state.palette, level));
+      patch.classList.toggle('chosen', chosen.has(index));
     }
     image.alt = t('picture_alt');
-    replace(caption, ...captionElements(headView, now, weights, largest, picture));
+    replace(caption, ...captionElements(headView, highlight, weights, largest, picture));
   };
 }
 
-const veil = ([red, green, blue]) => `rgb(${red} ${green} ${blue} / ${VEIL})`;
+const overlayColour = ([red, green, blue]) => `rgb(${red} ${green} ${blue} / ${OVERLAY_OPACITY})`;
 
-/** Weights by patch of the highlighted row, else of the highlighted column; empty if they belong to no patches. */
-function patchWeights(view, now, picture) {
-  const [axis, weights] = Object.entries(highlightWeights(view, now))[0] ?? [];
+/** Map from patch index to its weight in the highlighted row, else column; empty if the weights are not on source tokens. */
+function patchWeights(view, highlight, picture) {
+  const [axis, weights] = Object.entries(highlightWeights(view, highlight))[0] ?? [];
   const patches = new Map();
   if (!axis || axisSide(view.kind, axis) !== 'source') return patches;
   for (const [index, { places }] of view[axis].entries()) {
-    for (const place of places) if (picture.places[place] !== null) patches.set(picture.places[place], weights[index]);
+    for (const token of places) if (picture.places[token] !== null) patches.set(picture.places[token], weights[index]);
   }
   return patches;
 }
 
-/** The highlighted patches: of the row, or of the column if the rows are no patches. */
-function chosenPatches(view, now, picture) {
+/** Indices of the highlighted patches, on each axis that has source tokens. */
+function chosenPatches(view, highlight, picture) {
   const axes = ['rows', 'columns'].filter((axis) => axisSide(view.kind, axis) === 'source');
-  const tokens = axes.flatMap((axis) => (now[axis] ?? []).flatMap((index) => view[axis][index].places));
+  const tokens = axes.flatMap((axis) => (highlight[axis] ?? []).flatMap((index) => view[axis][index].places));
   return new Set(tokens.map((token) => picture.places[token]));
 }
 
-function captionElements({ source, view }, now, weights, largest, picture) {
+function captionElements({ source, view }, highlight, weights, largest, picture) {
   if (!weights.size) return [t(isTouch() ? 'picture_tap' : 'picture_idle')];
-  const axis = now.rows ? 'rows' : 'columns';
-  const name = make('b', {}, source.name(view, axis, now[axis]));
+  const axis = highlight.rows ? 'rows' : 'columns';
+  const name = make('b', {}, source.name(view, axis, highlight[axis]));
   const values = { token: name, weight: formatCertain(largest, errorBound(view, largest, [0], [0])) };
   if (axis === 'columns') return fillElements(t('picture_column'), values);
-  const rest = restWeight(view, now, picture);
-  return fillElements(t(rest === null ? 'picture_row' : 'picture_row_rest'), { ...values, rest: twoDecimals(rest ?? 0) });
+  const otherWeight = weightOffImage(view, highlight, picture);
+  return fillElements(t(otherWeight === null ? 'picture_row' : 'picture_row_rest'), { ...values, rest: twoDecimals(otherWeight ?? 0) });
 }
 
-/** Weight of a row on tokens without a place in the image; null if there are none. */
-function restWeight(view, now, picture) {
-  const { columns } = highlightWeights(view, now);
+/** Weight of a row on tokens without a patch, summed; null if all tokens have patches. */
+function weightOffImage(view, highlight, picture) {
+  const { columns } = highlightWeights(view, highlight);
   const others = view.columns.flatMap(({ places }, index) => (picture.places[places[0]] === null ? [columns[index] || 0] : []));
   return others.length ? others.reduce((sum, weight) => sum + weight, 0) : null;
 }

@@ -20,19 +20,19 @@ export class RecordingSource extends TranslationSource {
   }
 
   /** @returns {any} */
-  thumbnailMap(kind, head, showing) {
-    if (this.recording.isComplete(kind)) return super.thumbnailMap(kind, head, showing);
+  thumbnailMap(kind, head, displayOptions) {
+    if (this.recording.isComplete(kind)) return super.thumbnailMap(kind, head, displayOptions);
     const { weights, rows, columns } = this.recording.thumbnailMap(kind, head);
     return { weights, rows: { length: rows }, columns: { length: columns } };
   }
 
   sentences(kind, { special }) {
     const { labelsInputs, picture, source, source_text, start, target, text } = this.recording;
-    const words = source.filter((_, token) => (picture?.places[token] ?? null) === null); // patches are in the picture
+    const textTokens = source.filter((_, token) => (picture?.places[token] ?? null) === null); // patches are in the picture
     const visibleSides = new Set([axisSide(kind, 'rows'), axisSide(kind, 'columns')]);
     /** @type {[string, any[], string][]} */
     const sides = [
-      ['source', words, source_text],
+      ['source', textTokens, source_text],
       ['target', labelsInputs ? target : [start, ...target], text],
     ];
     const options = { language: '', named: false, idle: false };

@@ -12,31 +12,41 @@ import { mountDisplayOptions } from '../parts/display-options.js';
 import { mountPicture } from './picture.js';
 import { RecordingSource } from './recording-source.js';
 
-const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
-const PICTURE_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'preview', 'arrived'];
-const BATCH_MS = 80; // milliseconds in which loaded thumbnails are batched before they are drawn
+const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'viewModes', 'sentence', 'strips', 'legend'];
+const PICTURE_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'preview', 'loadedMaps'];
+const BATCH_MS = 80; // milliseconds during which loaded thumbnails are collected before they are drawn
 
 /** Creates the store for a view of a recording. */
 export function initialState(recording, changes = {}) {
-  const { tab, interventions, ...showing } = DEFAULTS;
+  const { tab, interventions, ...displayOptions } = DEFAULTS;
   const kind = recording.kinds.includes('cross') ? 'cross' : recording.kinds[0];
-  const own = { ...showing, ...VIEW_STATE, kind, layer: 0, head: 0, fit: !isNarrow(), still: false, written: null, lastHeads: {} };
-  return createStore({ ...own, translation: recording, arrived: 0, ...changes }, pageStore);
+  const fields = {
+    ...displayOptions,
+    ...VIEW_STATE,
+    kind,
+    layer: 0,
+    head: 0,
+    fit: !isNarrow(),
+    still: false,
+    written: null,
+    lastHeads: {},
+  };
+  return createStore({ ...fields, translation: recording, loadedMaps: 0, ...changes }, pageStore);
 }
 
 export class RecordingView {
   /**
-   * `store`: created by `initialState`; `keys()`: whether the view handles keys; `name`: heading of the view.
+   * `store`: created by `initialState`; `handlesKeys()`: whether the view handles keys now; `name`: heading of the view.
    * @param {HTMLElement} element
    * @param {Recording} recording
-   * @param {{ store: import('../core/store.js').Store, keys?: () => boolean, name?: string }} about
+   * @param {{ store: import('../core/store.js').Store, handlesKeys?: () => boolean, name?: string }} options
    */
-  constructor(element, recording, { store, keys = () => true, name = recording.model.name }) {
+  constructor(element, recording, { store, handlesKeys = () => true, name = recording.model.name }) {
     element.classList.add('explorer', 'recorded');
     this.recording = recording;
     this.store = store;
     /** @type {Set<string> | null} loaded thumbnails that are not drawn yet */
-    this.fresh = null;
+    this.undrawnThumbnails = null;
     /** @type {any} */
     this.timer = null;
     this.title = make('h2', { class: 'recorded-name' }, name);
@@ -44,7 +54,7 @@ export class RecordingView {
     element.append(...(name ? [this.title] : []), this.remarks);
     const maps = new RecordingSource(recording);
     this.view = mountHeadView(element, {
-      ...{ store, source: () => maps, parts: PARTS, forms: ['matrix', 'lines', 'numbers'], redraws: ['arrived'], heading: 'h3' },
+      ...{ store, source: () => maps, parts: PARTS, viewModes: ['matrix', 'lines', 'numbers'], redraws: ['loadedMaps'], heading: 'h3' },
     });
     const [tools, note] = [make('div', {}), make('p', {})];
     const drawTools = mountDisplayOptions(tools, note, store);
@@ -55,11 +65,11 @@ export class RecordingView {
       this.drawRemarks();
       shadePicture();
     };
-    this.leaves = [
+    this.subscriptions = [
       store.on(PICTURE_FIELDS, shadePicture),
       store.on(['kind', 'layer', 'head', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'], draw),
       onPage(['language', 'theme'], draw),
-      mountKeyboard(() => (keys() ? this.view : null)),
+      mountKeyboard(() => (handlesKeys() ? this.view : null)),
     ];
     draw();
   }
@@ -77,21 +87,23 @@ export class RecordingView {
   onMaps({ kind, small, heads }) {
     const { store } = this;
     if (!small) {
-      store.set({ arrived: store.state.arrived + 1 });
+      store.set({ loadedMaps: store.state.loadedMaps + 1 });
       return;
     }
-    this.fresh ??= new Set();
-    for (const { layer, head } of heads) this.fresh.add(`${kind} ${layer} ${head}`);
+    this.undrawnThumbnails ??= new Set();
+    for (const { layer, head } of heads) this.undrawnThumbnails.add(`${kind} ${layer} ${head}`);
     this.timer ??= setTimeout(() => {
-      const { fresh } = this;
-      [this.timer, this.fresh] = [null, null];
-      const now = store.state.kind;
-      this.view.grid.paint(this.view.source, now, store.state, ({ layer, head }) => fresh.has(`${now} ${layer} ${head}`));
+      const { undrawnThumbnails } = this;
+      [this.timer, this.undrawnThumbnails] = [null, null];
+      const shownKind = store.state.kind;
+      this.view.grid.paint(this.view.source, shownKind, store.state, ({ layer, head }) =>
+        undrawnThumbnails.has(`${shownKind} ${layer} ${head}`),
+      );
     }, BATCH_MS);
   }
 
   destroy() {
-    for (const leave of this.leaves) leave();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     this.view.destroy();
   }
 }

@@ -4,8 +4,8 @@ import { make, replace } from '../core/dom.js';
 import { fourDecimals, threeDecimals } from '../core/map-view.js';
 import { hasPhrase, t } from '../core/i18n.js';
 
-const SHOWN_CLASSES = 8; // the most probable classes; the others are collapsed
-const NAMED_CLASSES = 3; // verdicts with more classes show only the number of classes
+const MAX_LISTED_CLASSES = 8; // most probable classes; further classes are collapsed
+const MAX_NAMED_CLASSES = 3; // with more predicted classes, the verdict shows only their number
 
 /** The translated name of a class, or the model's own name if it has no translation. */
 export const className = (name) => (hasPhrase(`sentiment_class_${name.toLowerCase()}`) ? t(`sentiment_class_${name.toLowerCase()}`) : name);
@@ -14,8 +14,8 @@ export const className = (name) => (hasPhrase(`sentiment_class_${name.toLowerCas
 export const isPair = ({ classes, exclusive }) => exclusive && classes.length === 2;
 
 /** "toward positive", "away from joy": direction of a word. For two classes, each direction names a class. */
-export function directionName(review, about, sign) {
-  const name = review.classes[isPair(review) && sign < 0 ? 1 - about : about];
+export function directionName(review, classIndex, sign) {
+  const name = review.classes[isPair(review) && sign < 0 ? 1 - classIndex : classIndex];
   if (!isPair(review) && sign < 0) return t('sentiment_away', { name: className(name) });
   const key = `sentiment_toward_${name.toLowerCase()}`;
   return hasPhrase(key) ? t(key) : t('sentiment_toward', { name: className(name) });
@@ -27,9 +27,9 @@ export function predictedClasses({ probabilities, exclusive }) {
   return exclusive ? order.slice(0, 1) : order.filter((index) => probabilities[index] > 0.5);
 }
 
-/** Name of the verdict. */
+/** Text of the verdict: the predicted classes, or their number if there are many. */
 export function verdictName({ classes }, predicted) {
-  if (predicted.length > NAMED_CLASSES) return t('sentiment_several', { count: predicted.length, all: classes.length });
+  if (predicted.length > MAX_NAMED_CLASSES) return t('sentiment_several', { count: predicted.length, all: classes.length });
   return predicted.map((index) => className(classes[index])).join(t('sentiment_and')) || t('sentiment_none');
 }
 
@@ -45,7 +45,7 @@ export function defaultClass(review) {
 
 /** One row per class with its probability. A click on a row shows the word contributions for its class. */
 export class ClassBars {
-  /** @param {(about: number) => void} choose */
+  /** @param {(classIndex: number) => void} choose */
   constructor(choose) {
     this.choose = choose;
     this.description = make('p', { class: 'quiet' });
@@ -56,23 +56,23 @@ export class ClassBars {
     this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.description);
   }
 
-  show(review, about) {
+  show(review, classIndex) {
     this.element.hidden = isPair(review);
     if (this.element.hidden) return;
     const order = orderByProbability(review.probabilities);
-    const visible = order.filter((place, rank) => rank < SHOWN_CLASSES || place === about);
-    const rest = order.filter((classIndex) => !visible.includes(classIndex));
+    const visible = order.filter((index, rank) => rank < MAX_LISTED_CLASSES || index === classIndex);
+    const others = order.filter((index) => !visible.includes(index));
     for (const group of [this.first, this.otherLines]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.drawKeepingFocus(() => {
-      replace(this.first, ...visible.map((position) => this.line(review, position, about)));
-      replace(this.otherLines, ...rest.map((index) => this.line(review, index, about)));
+      replace(this.first, ...visible.map((position) => this.line(review, position, classIndex)));
+      replace(this.otherLines, ...others.map((index) => this.line(review, index, classIndex)));
     });
-    this.others.hidden = !rest.length;
-    this.summary.textContent = t('sentiment_other_classes', { count: rest.length });
+    this.others.hidden = !others.length;
+    this.summary.textContent = t('sentiment_other_classes', { count: others.length });
     this.description.textContent = t(review.exclusive ? 'sentiment_classes_says' : 'sentiment_classes_each');
   }
 
-  /** Rebuild the rows and restore the keyboard focus. */
+  /** Rebuilds the rows with `draw()` and restores the keyboard focus. */
   drawKeepingFocus(draw) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     const focusedIndex = this.element.contains(focused) ? focused?.dataset.place : null;

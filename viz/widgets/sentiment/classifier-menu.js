@@ -1,4 +1,4 @@
-// A menu of classifiers, if there are several.
+// Menu of classifiers, hidden if there is only one.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';

@@ -44,24 +44,24 @@ class ClassifierTab {
   }
 
   build() {
-    const about = {
+    const attributes = {
       class: 'text',
       id: 'review',
       rows: 3,
       spellcheck: 'false',
       'aria-describedby': 'review-error review-limits',
     };
-    this.text = make('textarea', about);
+    this.text = make('textarea', attributes);
     this.label = make('label', { for: 'review' });
     this.examples = make('select', {});
-    this.go = make('button', { type: 'button', class: 'go' });
+    this.classifyButton = make('button', { type: 'button', class: 'go' });
     this.hint = make('span', { class: 'quiet hint' });
     this.error = make('div', { class: 'error', id: 'review-error', role: 'alert' });
     this.limits = make('p', { class: 'quiet limits', id: 'review-limits' });
     const form = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
     this.lesson = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'learn', lesson: 'verdict..0' }) });
-    form.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits, this.lesson);
-    this.menu = new ClassifierMenu(this.config.models, () => this.change());
+    form.append(make('div', { class: 'under' }, this.classifyButton, this.hint), this.error, this.limits, this.lesson);
+    this.menu = new ClassifierMenu(this.config.models, () => this.onModelChange());
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
@@ -85,7 +85,7 @@ class ClassifierTab {
   }
 
   listen() {
-    this.go.addEventListener('click', () => this.classify());
+    this.classifyButton.addEventListener('click', () => this.classify());
     this.text.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
       event.preventDefault();
@@ -99,7 +99,7 @@ class ClassifierTab {
   }
 
   /** Classifies the current text with the newly selected model. */
-  change() {
+  onModelChange() {
     this.draw();
     this.heads.reset();
     if (this.text.value.trim()) this.classify();
@@ -164,10 +164,10 @@ class ClassifierTab {
       const isLinear = Boolean(model?.linear);
       const read = review.tokens.map((token, index) => ({ ...token, unknown: review.unknown.includes(index) }));
       const tokens = withPositions(read, review.text);
-      this.review = { ...review, tokens, own: isLinear, language: model?.source ?? '' };
+      this.review = { ...review, tokens, isLinear, language: model?.source ?? '' };
       this.classIndex = defaultClass(this.review);
       this.linked = reviewLink(text, this.config.examples[0]?.text, this.menu.name);
-      this.review.unlinked = this.linked.long;
+      this.review.unlinked = this.linked.isTooLong;
       set({ review: this.linked.review, classifier: this.linked.classifier });
       this.heads.reset();
       this.draw();
@@ -223,7 +223,7 @@ class ClassifierTab {
     this.text.lang = model?.source ?? '';
     this.label.textContent = t(isBuiltIn ? 'sentiment_review' : 'sentiment_text');
     this.text.placeholder = t(isBuiltIn ? 'sentiment_placeholder' : 'sentiment_text_placeholder');
-    this.go.textContent = t('sentiment_judge');
+    this.classifyButton.textContent = t('sentiment_judge');
     this.hint.textContent = isTouch() ? '' : t('sentiment_enter');
     this.verdictName.textContent = t('sentiment_verdict');
     this.examples.setAttribute('aria-label', t('sentiment_examples'));

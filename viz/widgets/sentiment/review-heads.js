@@ -27,13 +27,13 @@ export class ReviewHeads {
     this.element = make('section', { class: 'headlight explorer' }, this.title, this.description);
     this.store = createStore(REVIEW_VIEW_STATE, pageStore);
     this.maps = null;
-    const open = () => state.tab === 'sentiment';
+    const isOpen = () => state.tab === 'sentiment';
     this.view = mountHeadView(this.element, {
-      ...{ store: this.store, source: () => this.maps, open, parts: ['wall', 'list', 'strips', 'readout'], heading: 'h3' },
+      ...{ store: this.store, source: () => this.maps, isVisible: isOpen, parts: ['wall', 'list', 'strips', 'readout'], heading: 'h3' },
       wallName: () => t('sentiment_heads'),
       mapName: (name) => t('sentiment_map_alt', { name }),
     });
-    mountKeyboard(() => (open() ? this.view : null));
+    mountKeyboard(() => (isOpen() ? this.view : null));
   }
 
   /** Clears the selection, for a new review. */

@@ -19,21 +19,23 @@ export class ReviewSource {
     this.merges = false;
     this.relative = true;
     this.mapped = Boolean(review.attention);
-    this.tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}`, full: token.full ?? token.label, places: [place] }));
+    this.tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}`, full: token.full ?? token.label, places: [index] }));
     const { mapped, tokens } = this;
     const [layers, heads] = review.shape;
     const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
     const base = { kind: 'encoder', rows, columns: tokens };
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
-    const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / LEVEL_OF_ONE);
-    const single = Array.from({ length: layers * heads }, (_, position) => {
+    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / LEVEL_OF_ONE);
+    const headViews = Array.from({ length: layers * heads }, (_, position) => {
       const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);
       return { ...base, layer, head, weights: mapped ? map(position) : average, average };
     });
-    const averaged = (layer, head) => {
-      const selectedViews = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
+    const averageView = (layer, head) => {
+      const selectedViews = headViews.filter(
+        (view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head),
+      );
       return {
         ...base,
         layer,
@@ -42,9 +44,9 @@ export class ReviewSource {
         average: mean(selectedViews.map((view) => view.average)),
       };
     };
-    const ofLayers = this.layered ? [...Array(layers).keys()].map((layer) => averaged(layer, 'mean')) : [];
-    const ofHeads = this.layered ? [...Array(heads).keys()].map((head) => averaged('mean', head)) : [];
-    this.views = [...single, ...ofLayers, ...ofHeads, averaged('mean', 'mean')];
+    const layerMeans = this.layered ? [...Array(layers).keys()].map((layer) => averageView(layer, 'mean')) : [];
+    const headMeans = this.layered ? [...Array(heads).keys()].map((head) => averageView('mean', head)) : [];
+    this.views = [...headViews, ...layerMeans, ...headMeans, averageView('mean', 'mean')];
   }
 
   wallLayout() {
@@ -59,8 +61,8 @@ export class ReviewSource {
   }
 
   nearestHead(_, { layer, head }) {
-    const { layer: nearestLayer, head: own } = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
-    return { layer: nearestLayer, head: own };
+    const view = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
+    return { layer: view.layer, head: view.head };
   }
 
   view(_, { layer, head }) {
@@ -113,20 +115,20 @@ export class ReviewSource {
   }
 
   /** Average weight per token, for shading when nothing is highlighted. */
-  rest(view) {
+  defaultWeights(view) {
     return view.average;
   }
 
-  restText(view, index) {
+  defaultText(view, index) {
     return fillElements(t('sentiment_gets'), this.token(view, 'columns', [index]));
   }
 
-  token(view, axis, places) {
-    return { token: make('b', {}, this.name(view, axis, places)) };
+  token(view, axis, indices) {
+    return { token: make('b', {}, this.name(view, axis, indices)) };
   }
 
-  name(view, axis, [place]) {
-    return make('bdi', { lang: this.review.language }, view[axis][place].label);
+  name(view, axis, [index]) {
+    return make('bdi', { lang: this.review.language }, view[axis][index].label);
   }
 }
 

@@ -4,7 +4,8 @@ import { make } from '../core/dom.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { signed } from '../core/map-view.js';
 
-const [HIGHEST, STRONG] = [56, 0.25]; // bar height in pixels; a word is bold from this fraction of the largest value
+const MAX_BAR_HEIGHT = 56; // pixels
+const STRONG_FROM = 0.25; // fraction of the largest value from which a word is bold
 
 /**
  * A cell per word. `data-keys` of its `.token` lists the positions of its tokens.
@@ -15,12 +16,12 @@ export function wordBars(words, maximum) {
   return words.map(({ label, places, value, unknown }) => {
     const part = value / maximum;
     const bar = make('i', {
-      style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
+      style: `height:${(MAX_BAR_HEIGHT * Math.abs(part)).toFixed(1)}px;background:${cssColour(scaleColour('difference', 0.5 + part / 2))}`,
     });
     const number = make('small', { class: 'numeric' }, signed(value, 2));
     const keys = places.map((position) => `r${position}`).join(' ');
     const word = make('span', { class: `token${unknown ? ' unknown' : ''}`, data: { keys } }, label);
-    const classes = `cell${Math.abs(part) >= STRONG ? ' strong' : ''}`;
+    const classes = `cell${Math.abs(part) >= STRONG_FROM ? ' strong' : ''}`;
     return make(
       'span',
       { class: classes },

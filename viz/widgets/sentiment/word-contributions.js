@@ -8,11 +8,11 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { tokenElements as spans } from '../headview/token-strips.js';
+import { tokenElements } from '../headview/token-strips.js';
 import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
 
-const MAX_LISTED_WORDS = 6; // words for and words against the verdict, each
+const MAX_LISTED_WORDS = 6; // per list: words for the class, and words against it
 const MAX_BARS = 60; // maximum number of words with bars; more bars would fill the screen
 const METHODS = ['erased', 'contributions'];
 const MIN_SHADE = 0.08; // tokens below this fraction of the largest value are not shaded
@@ -30,7 +30,7 @@ export class WordContributions {
     this.note = make('p', { class: 'quiet' });
     this.summary = make('summary', {});
     this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
-    this.all = make('details', {}, this.summary, this.numbers);
+    this.details = make('details', {}, this.summary, this.numbers);
     this.method = METHODS[0];
     this.methods = make('div', { class: 'methods', role: 'group' });
     this.element = make(
@@ -43,46 +43,46 @@ export class WordContributions {
       this.readout,
       this.legend,
       this.lists,
-      this.all,
+      this.details,
       this.note,
     );
     this.listen();
   }
 
   listen() {
-    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.point(this.getSpan(event)));
-    this.strip.addEventListener('pointerleave', () => this.point(null));
+    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.showValue(this.getSpan(event)));
+    this.strip.addEventListener('pointerleave', () => this.showValue(null));
     this.strip.addEventListener('click', (event) => {
       const span = this.getSpan(event);
       this.pinned = span === this.pinned ? null : span;
-      this.point(null);
+      this.showValue(null);
     });
     this.strip.addEventListener('keydown', (event) => {
-      const all = [...this.strip.querySelectorAll('.token')];
+      const tokens = [...this.strip.querySelectorAll('.token')];
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      this.pinned = all[this.pinned ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.pinned) + step)) : 0];
-      this.point(null);
+      this.pinned = tokens[this.pinned ? Math.max(0, Math.min(tokens.length - 1, tokens.indexOf(this.pinned) + step)) : 0];
+      this.showValue(null);
     });
-    this.all.addEventListener('toggle', () => this.fill());
+    this.details.addEventListener('toggle', () => this.fill());
   }
 
   getSpan(event) {
     return event.target.closest('.token');
   }
 
-  /** @param {number} about class that the contributions are for */
-  show(review, about) {
-    const isSame = review.tokens === this.review?.tokens && about === this.about;
+  /** @param {number} classIndex class that the contributions are for */
+  show(review, classIndex) {
+    const isSame = review.tokens === this.review?.tokens && classIndex === this.classIndex;
     if (!isSame) this.pinned = null;
     const pinnedIndex = this.pinned ? [...this.strip.querySelectorAll('.token')].indexOf(this.pinned) : -1;
     this.review = review;
-    this.about = about;
+    this.classIndex = classIndex;
     this.strip.lang = review.language;
     const method = this.methodFor(review);
     this.values = this.getValues(method);
-    this.whole = method === 'erased'; // values are per word and are not summed over its tokens
+    this.isPerWord = method === 'erased'; // whether values are per word, so that they are not summed over tokens
     const words = this.wordValues();
     this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
@@ -101,15 +101,15 @@ export class WordContributions {
     const drawsBars = Boolean(method) && words.length <= MAX_BARS;
     this.strip.classList.toggle('bars', drawsBars);
     if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
-    else replace(this.strip, ...spans(tokens, review.text));
+    else replace(this.strip, ...tokenElements(tokens, review.text));
     if (!drawsBars) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
     const maximum = threeDecimals(this.maxValue);
-    const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
-    for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !method;
+    const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[classIndex])];
+    for (const part of [this.legend, this.lists, this.readout, this.details]) part.hidden = !method;
     replace(this.legend, colourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
     replace(this.lists, this.list(words, -1), this.list(words, 1));
-    this.point(null);
+    this.showValue(null);
     this.fill();
   }
 
@@ -123,7 +123,7 @@ export class WordContributions {
   getValues(method) {
     const { tokens, contributions, erased } = this.review;
     if (!method) return tokens.map(() => 0);
-    if (method === 'erased') return erased[this.about];
+    if (method === 'erased') return erased[this.classIndex];
     const mean = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
     return contributions.map((value) => value - mean);
   }
@@ -131,8 +131,8 @@ export class WordContributions {
   methodText(method) {
     if (method === 'contributions') return t('sentiment_contributions_says');
     if (!method) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
-    if (this.review.own) return t('sentiment_erased_says');
-    return t('sentiment_erased_class', { name: className(this.review.classes[this.about]) });
+    if (this.review.isLinear) return t('sentiment_erased_says');
+    return t('sentiment_erased_class', { name: className(this.review.classes[this.classIndex]) });
   }
 
   /** Two buttons for the method, if both are available. */
@@ -144,7 +144,7 @@ export class WordContributions {
       const element = make('button', { type: 'button', class: 'link', 'aria-pressed': isPressed }, t(`sentiment_method_${name}`));
       element.addEventListener('click', () => {
         this.method = name;
-        this.show(this.review, this.about);
+        this.show(this.review, this.classIndex);
         this.methods.querySelector('[aria-pressed=true]')?.focus();
       });
       return element;
@@ -152,20 +152,20 @@ export class WordContributions {
     replace(this.methods, ...METHODS.map(button));
   }
 
-  sumContributions(places) {
-    return this.whole ? this.values[places[0]] : places.reduce((sum, index) => sum + this.values[index], 0);
+  sumContributions(positions) {
+    return this.isPerWord ? this.values[positions[0]] : positions.reduce((sum, index) => sum + this.values[index], 0);
   }
 
   paint(span) {
-    const value = this.sumContributions(getPlaces(span));
+    const value = this.sumContributions(tokenPositions(span));
     const rgb = Math.abs(value) < MIN_SHADE * this.maxValue ? null : scaleColour('difference', 0.5 + value / this.maxValue / 2);
     span.style.backgroundColor = rgb ? cssColour(rgb) : '';
     span.style.color = rgb ? textColourOn(rgb) : '';
   }
 
   /** Highlights the token under the pointer, else the pinned one. */
-  point(pointed) {
-    const span = pointed ?? this.pinned;
+  showValue(hovered) {
+    const span = hovered ?? this.pinned;
     for (const item of this.strip.querySelectorAll('.token.chosen')) item.classList.remove('chosen');
     span?.classList.add('chosen');
     if (!span) {
@@ -173,7 +173,7 @@ export class WordContributions {
       this.words.textContent = t(isTouch() ? 'sentiment_contribution_touch' : 'sentiment_contribution_idle');
       return;
     }
-    const value = this.sumContributions(getPlaces(span));
+    const value = this.sumContributions(tokenPositions(span));
     this.value.textContent = signed(value, 4);
     const description = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
     replace(
@@ -183,7 +183,7 @@ export class WordContributions {
   }
 
   toward(sign) {
-    return directionName(this.review, this.about, sign < 0 ? -1 : 1);
+    return directionName(this.review, this.classIndex, sign < 0 ? -1 : 1);
   }
 
   /** Whole words with the positions and the value of their tokens. */
@@ -197,7 +197,7 @@ export class WordContributions {
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
       byWord.set(key, word);
     }
-    const words = [...byWord.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
+    const words = [...byWord.entries()].filter(([key]) => !this.isPerWord || typeof key === 'number').map(([, word]) => word);
     return words.map((word) => ({ ...word, value: this.sumContributions(word.places) }));
   }
 
@@ -223,7 +223,7 @@ export class WordContributions {
   }
 
   fill() {
-    if (!this.all.open) return;
+    if (!this.details.open) return;
     const { contributions, erased, language } = this.review;
     const row = (token, index) =>
       make(
@@ -231,7 +231,7 @@ export class WordContributions {
         {},
         make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
         contributions ? make('td', {}, signed(contributions[index], 4)) : null,
-        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][index], 4)) : null,
+        erased ? make('td', {}, token.special ? '–' : signed(erased[this.classIndex][index], 4)) : null,
       );
     const columns = ['sentiment_token', ...(contributions ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
     const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
@@ -243,4 +243,4 @@ export class WordContributions {
 }
 
 /** Token positions of a span. */
-export const getPlaces = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));
+export const tokenPositions = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));

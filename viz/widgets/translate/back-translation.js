@@ -33,11 +33,11 @@ export class BackTranslation {
     translation.isReadingBack = true;
     this.onReliability(translation);
     const isGreedy = translation.live && translation.request.options.beam_size === 1;
-    this.timer = setTimeout(() => this.ask(translation), isGreedy ? LIVE_DELAY_MS : DELAY_MS);
+    this.timer = setTimeout(() => this.requestBackTranslation(translation), isGreedy ? LIVE_DELAY_MS : DELAY_MS);
   }
 
   /** @param {Translation} translation */
-  async ask(translation) {
+  async requestBackTranslation(translation) {
     try {
       const isLatest = () => this.latest === translation;
       const answer = await callWithRetry(this.server.read_back, { request: translation.requestValues() }, isLatest);

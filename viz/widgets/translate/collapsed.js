@@ -11,17 +11,17 @@ export class CollapsedForm {
   constructor(root, onExpand) {
     this.root = root;
     this.onExpand = onExpand;
-    this.open = false; // set by the visitor, reset on tab change
+    this.isExpanded = false; // whether the visitor has expanded the form; reset on tab change
     this.sourceLanguage = make('span', { class: 'quiet' });
     this.source = make('bdi', { class: 'sentence-line' });
     this.targetLanguage = make('span', { class: 'quiet' });
     this.target = make('bdi', { class: 'sentence-line' });
     const arrow = make('span', { class: 'quiet', 'aria-hidden': 'true' }, '→');
     this.line = make('p', { class: 'both' }, this.sourceLanguage, this.source, arrow, this.targetLanguage, this.target);
-    this.button = make('button', { type: 'button', class: 'link change', onclick: () => this.setCollapsed(!this.open) });
+    this.button = make('button', { type: 'button', class: 'link change', onclick: () => this.setExpanded(!this.isExpanded) });
     this.element = make('div', { class: 'desk-line' }, this.line, this.button);
-    this.line.addEventListener('click', () => getSelection()?.isCollapsed && this.setCollapsed(true));
-    on(['tab', 'beamer'], () => this.setCollapsed(false, false));
+    this.line.addEventListener('click', () => getSelection()?.isCollapsed && this.setExpanded(true));
+    on(['tab', 'beamer'], () => this.setExpanded(false, false));
     on(['translation', 'language', 'busy'], () => this.draw());
     this.draw();
   }
@@ -31,19 +31,19 @@ export class CollapsedForm {
     return COLLAPSING_TABS.has(state.tab) || state.beamer;
   }
 
-  /** Expand or collapse the form; `movesFocus` also moves the focus. */
-  setCollapsed(open, movesFocus = true) {
-    this.open = open && this.collapses;
+  /** Expands or collapses the form. `movesFocus`: whether to focus the field or the button. */
+  setExpanded(isExpanded, movesFocus = true) {
+    this.isExpanded = isExpanded && this.collapses;
     this.draw();
     if (!movesFocus || !this.collapses) return;
-    if (this.open) this.onExpand();
+    if (this.isExpanded) this.onExpand();
     else this.button.focus();
   }
 
   draw() {
     const { translation, busy } = state;
     this.root.classList.toggle('away', state.tab === 'own'); // that tab shows no translation
-    const isCollapsed = this.collapses && !this.open && Boolean(translation);
+    const isCollapsed = this.collapses && !this.isExpanded && Boolean(translation);
     this.root.classList.toggle('folded', isCollapsed);
     this.element.hidden = !this.collapses || !translation;
     this.line.hidden = !isCollapsed;

@@ -19,17 +19,17 @@ export class DownloadOffer {
     this.onReady = onReady;
     this.model = null;
     this.opensModel = true;
-    this.phase = 'away';
+    this.phase = 'closed';
     /** @type {import('../core/server.js').Fault | null} */
     this.fault = null;
     /** @type {import('messages').DownloadPlan | null} */
     this.plan = null;
     this.done = 0; // bytes
-    /** @type {number | null} */
+    /** @type {number | null} bytes */
     this.total = null;
-    /** @type {number | null} seconds */
-    this.left = null;
-    /** @type {{ at: number, done: number } | null} start of the rate measurement */
+    /** @type {number | null} */
+    this.secondsLeft = null;
+    /** @type {{ time: number, done: number } | null} milliseconds and bytes at which the rate measurement starts */
     this.firstProgress = null;
     this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable', values: {} }));
     this.title = make('p', { class: 'what' });
@@ -59,7 +59,7 @@ export class DownloadOffer {
   }
 
   get busy() {
-    return this.phase === 'fetching';
+    return this.phase === 'downloading';
   }
 
   /** Offer a model; the download starts after confirmation. `isNewChoice`: the visitor has just selected it. */
@@ -73,16 +73,16 @@ export class DownloadOffer {
     this.plan = null;
     this.done = 0;
     this.total = null;
-    this.left = null;
+    this.secondsLeft = null;
     this.fault = null;
     this.opensModel = true;
-    this.phase = 'asking';
+    this.phase = 'loading';
     this.draw();
     if (isNewChoice) this.button.focus({ preventScroll: true });
     this.panel.scrollIntoView({ block: 'nearest' });
     try {
       const plan = await hubClient.downloadInfo(model.name);
-      if (this.model !== model || this.phase !== 'asking') return;
+      if (this.model !== model || this.phase !== 'loading') return;
       if ('models' in plan) {
         this.onDownloaded(plan);
         return;
@@ -93,19 +93,19 @@ export class DownloadOffer {
       this.phase = 'offered';
       this.draw();
     } catch (error) {
-      if (this.model === model && this.phase === 'asking') this.fail(getFault(error) ?? { word: 'our_fault', values: {} });
+      if (this.model === model && this.phase === 'loading') this.fail(getFault(error) ?? { word: 'our_fault', values: {} });
     }
   }
 
   run() {
-    if (this.phase === 'asking') return; // size and license are not loaded yet
+    if (this.phase === 'loading') return; // size and license are not loaded yet
     if (this.busy) {
       this.pause();
       this.phase = 'stopped';
       this.draw();
       return;
     }
-    if (this.phase === 'here') {
+    if (this.phase === 'downloaded') {
       this.close();
       this.onReady(this.model.name);
       return;
@@ -114,7 +114,7 @@ export class DownloadOffer {
       this.open(this.model, true);
       return;
     }
-    this.phase = 'fetching';
+    this.phase = 'downloading';
     this.fault = null;
     this.firstProgress = null;
     hubClient.fetch(this.model.name);
@@ -130,7 +130,7 @@ export class DownloadOffer {
 
   close() {
     if (this.busy) this.pause();
-    this.phase = 'away';
+    this.phase = 'closed';
     this.fault = null;
     this.draw();
   }
@@ -158,11 +158,11 @@ export class DownloadOffer {
     if (message.what === 'fetched') this.onDownloaded(message);
     if (message.what !== 'fetching') return;
     const now = performance.now();
-    this.firstProgress ??= { at: now, done: message.done };
+    this.firstProgress ??= { time: now, done: message.done };
     this.done = message.done;
     this.total = message.total;
-    const pace = (message.done - this.firstProgress.done) / (now - this.firstProgress.at);
-    this.left = now - this.firstProgress.at > MIN_RATE_MS && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
+    const rate = (message.done - this.firstProgress.done) / (now - this.firstProgress.time);
+    this.secondsLeft = now - this.firstProgress.time > MIN_RATE_MS && rate > 0 ? (message.total - message.done) / rate / 1000 : null;
     this.draw();
   }
 
@@ -174,7 +174,7 @@ export class DownloadOffer {
       this.showClassifierReady(model);
       return;
     }
-    this.phase = this.opensModel ? 'away' : 'here';
+    this.phase = this.opensModel ? 'closed' : 'downloaded';
     this.status.textContent = t('offer_here', { model: name });
     this.draw();
     this.onModels(models);
@@ -183,7 +183,7 @@ export class DownloadOffer {
 
   /** Open the Sentiment tab, because classifiers do not translate. */
   showClassifierReady(model) {
-    this.phase = 'away';
+    this.phase = 'closed';
     this.status.textContent = t('offer_here', { model: model.name });
     this.draw();
     set({ fetched: state.fetched + 1 });
@@ -198,8 +198,8 @@ export class DownloadOffer {
     this.details.hidden = !offline;
     this.summary.textContent = t('hub_how');
     this.manual.textContent = t('hub_by_hand');
-    this.panel.hidden = phase === 'away';
-    if (phase === 'away') return;
+    this.panel.hidden = phase === 'closed';
+    if (phase === 'closed') return;
     const plannedModel = { ...model, ...(plan ?? {}), where: 'hub' };
     const pair = pairName(plannedModel);
     const name = make('b', {}, pair ? `${pair} · ${kindName(plannedModel)}` : model.name);
@@ -212,14 +212,14 @@ export class DownloadOffer {
     this.drawProgress();
     this.button.textContent = t(this.buttonKey());
     this.button.classList.toggle('stops', this.busy);
-    this.button.setAttribute('aria-disabled', String(phase === 'asking'));
+    this.button.setAttribute('aria-disabled', String(phase === 'loading'));
     this.dismiss.textContent = t('offer_not_now');
     this.dismiss.hidden = this.busy;
   }
 
   buttonKey() {
     if (this.busy) return 'stop';
-    if (this.phase === 'here') return 'models_use';
+    if (this.phase === 'downloaded') return 'models_use';
     if (this.phase === 'failed' && !this.plan) return 'offer_again';
     return this.done > 0 ? 'offer_continue' : 'offer_download';
   }
@@ -231,13 +231,13 @@ export class DownloadOffer {
   }
 
   descriptionText(plan, { bytes }) {
-    if (this.phase === 'here') return t('offer_here', { model: this.model.name });
+    if (this.phase === 'downloaded') return t('offer_here', { model: this.model.name });
     if (this.phase === 'stopped') return t('offer_stopped', { done: formatSize(this.done) });
     const missing = plan ? plan.bytes - this.done : bytes;
     const parts = [t('offer_once')];
     if (plan && this.done && !this.busy) parts.push(t('offer_part', { done: formatSize(this.done) }));
     if (missing && !this.busy) parts.push(t('offer_wait', { wait: formatWait(missing / REFERENCE_BANDWIDTH) }));
-    if (this.phase === 'asking') parts.push(t('offer_asking'));
+    if (this.phase === 'loading') parts.push(t('offer_asking'));
     return parts.join(LANGUAGES[state.language].gap);
   }
 
@@ -249,9 +249,9 @@ export class DownloadOffer {
     this.bar.setAttribute('aria-label', t('offer_label', { model: this.model.name }));
     if (total) Object.assign(this.bar, { max: total, value: this.done });
     else this.bar.removeAttribute('value');
-    const left = this.left ? t('offer_left', { wait: formatWait(this.left) }) : '';
+    const timeLeft = this.secondsLeft ? t('offer_left', { wait: formatWait(this.secondsLeft) }) : '';
     this.progress.textContent = total
-      ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), left].filter(Boolean).join(' · ')
+      ? [t('offer_far', { done: formatSize(this.done), total: formatSize(total) }), timeLeft].filter(Boolean).join(' · ')
       : '';
   }
 }

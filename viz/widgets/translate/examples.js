@@ -18,18 +18,18 @@ export class Examples {
   }
 
   /** The first example of a model. */
-  first(model) {
+  firstForModel(model) {
     return this.examples.find((example) => example.model === model);
   }
 
-  /** The sentence with which a page in another language than English begins: an example in that language, or null. */
-  local() {
+  /** The initial sentence of a page that is not in English: an example in the page's language, or null. */
+  localExample() {
     if (state.language === 'en' || isEmbedded()) return null;
     return this.examples.find(({ model }) => this.languages.get(model)?.source === state.language) ?? null;
   }
 
-  /** Indices of the examples: those from or into the page's language first, if it is not English. */
-  order() {
+  /** Indices of the examples. Those from or into the page's language come first if it is not English. */
+  sortedIndices() {
     const rank = ({ model }) => {
       const { source, target } = this.languages.get(model) ?? {};
       return source === state.language ? 0 : target === state.language ? 1 : 2;
@@ -41,7 +41,7 @@ export class Examples {
   /** Select the example that matches `text`. */
   draw(text) {
     this.element.setAttribute('aria-label', t('examples'));
-    const options = this.order().map((index) => make('option', { value: index }, t(`example_${this.examples[index].name}`)));
+    const options = this.sortedIndices().map((index) => make('option', { value: index }, t(`example_${this.examples[index].name}`)));
     replace(this.element, make('option', { value: -1, disabled: true, hidden: true }, t('examples')), ...options);
     this.element.value = this.examples.findIndex((example) => example.text === text);
   }

@@ -1,5 +1,5 @@
-// "What stands out": the strongest findings about the translation's attention. The server tests each by an experiment, once
-// the visitor opens the panel of the grade. A click shows the head and the cell of a finding.
+// "What stands out": the strongest findings about the translation's attention. When the visitor opens the reliability
+// panel, the server tests each finding by an experiment. A click on a finding shows its head and cell.
 
 import { callWithRetry } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';

@@ -22,9 +22,9 @@ export function buildForm(widget, server) {
   const { config, root } = widget;
   const translate = () => widget.translate();
   const options = mountOptions(config, translate);
-  const take = (model) => widget.take(model, field.text);
-  const ask = (isWaiting) => widget.resendLinkRequest(isWaiting);
-  const chooser = new ModelChooser(config, server, { take, ask, again: translate });
+  const translateWith = (model) => widget.translateText(model, field.text);
+  const resend = (pendingRequest) => widget.resendLinkRequest(pendingRequest);
+  const chooser = new ModelChooser(config, server, { translateWith, resend, translateAgain: translate });
   const { menu, offer, rules, languages } = chooser;
   const continueFrom = (ids) => widget.translate({ prefix: ids, target: null });
   const undo = () => {
@@ -33,8 +33,8 @@ export function buildForm(widget, server) {
   };
   const translationPanel = new TranslationPanel({ language: languages[1], server, continueFrom, undo });
   const field = new SentenceField({ limit: config.limits.characters, sameSize: translationPanel.text, translate });
-  const examples = new Examples(config.examples, config.models, (model, text) => widget.take(model, text));
-  const hint = new LanguageHint({ onSelect: (offer) => widget.takeOffer(offer), text: () => field.text });
+  const examples = new Examples(config.examples, config.models, (model, text) => widget.translateText(model, text));
+  const hint = new LanguageHint({ onSelect: (offer) => widget.applyOffer(offer), getText: () => field.text });
   field.element.addEventListener('input', () => {
     hint.draw();
     widget.onTyped();

@@ -10,7 +10,7 @@ let resolveServer = () => {};
 const server = new Promise((done) => (resolveServer = done));
 let running = new AbortController(); // aborts the latest download
 
-/** Set the server. Calls before that wait for it. */
+/** Sets the server. Earlier calls wait for it. */
 export const connectHub = (hubServer) => resolveServer(hubServer);
 
 export const hubClient = {

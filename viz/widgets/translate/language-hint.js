@@ -1,5 +1,5 @@
-// "This looks like English. Translate English → German?": the detected language with suggested models, how the model read
-// the sentence if not as typed, and the words that it does not know.
+// Notes below the sentence: the detected language with suggested models ("This looks like English. Translate English →
+// German?"), changes that the model made to its input, and unknown words.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -9,17 +9,17 @@ import { unknownNote } from '../parts/unknown-words.js';
 const MAX_OFFERS = 3; // maximum number of suggestions
 
 export class LanguageHint {
-  /** `onSelect(offer)` translates the sentence again with the suggestion; `text()` is the field's text. */
-  constructor({ onSelect, text }) {
+  /** `onSelect(offer)` translates the sentence again with the suggestion; `getText()` returns the field's text. */
+  constructor({ onSelect, getText }) {
     this.onSelect = onSelect;
-    this.text = text;
+    this.getText = getText;
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
 
   /** Draw the hints if the field contains the sentence of the shown translation. */
   draw() {
     const { translation, busy } = state;
-    const current = !busy && translation?.request.text === this.text() ? translation : null;
+    const current = !busy && translation?.request.text === this.getText() ? translation : null;
     const hint = current?.hint;
     const unknownWords = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
     const adaptations = current?.adaptations ?? [];

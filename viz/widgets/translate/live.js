@@ -1,5 +1,5 @@
-// "Live": translates greedily after each pause in typing, and with all options once typing rests or on Enter. Under load
-// it sends fewer requests and shows a note.
+// "Live": translates greedily after each short pause in typing, and with all options after a longer pause or on Enter.
+// Under load it sends fewer requests and shows a note.
 
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
@@ -7,21 +7,21 @@ import { t } from '../core/i18n.js';
 import { Pace } from './pace.js';
 
 const DEBOUNCE_MS = 120; // milliseconds after the last keystroke
-const REST_MS = 1500; // milliseconds after an answer until the same sentence is translated with all options
+const FULL_DELAY_MS = 1500; // milliseconds after an answer until the same sentence is translated with all options
 const SLOW_ANSWER_MS = 1000; // answers slower than this increase the pause
 const BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 4000;
 const TIMEOUT_MS = 8000; // milliseconds until a pending request is abandoned
 const MAX_SKIPPED = 3; // maximum number of consecutive requests that are replaced before their answer
 const CLICK_MS = 350; // duration of a click in milliseconds
-const KEY = 'headlight-live';
+const STORAGE_KEY = 'headlight-live';
 /** @type {Record<string, string>} */
-const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // notes for server errors, which no edit of the sentence can fix
+const RETRY_PHRASES = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // notes for errors that are not the sentence's
 
 /** The visitor's stored setting, 'on' or 'off'; null if there is none or storage is blocked. */
 function loadSetting() {
   try {
-    return localStorage.getItem(KEY);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
@@ -29,7 +29,7 @@ function loadSetting() {
 
 function saveSetting(choice) {
   try {
-    localStorage.setItem(KEY, choice);
+    localStorage.setItem(STORAGE_KEY, choice);
   } catch {
     // Storage is blocked: the setting lasts for this visit.
   }
@@ -41,7 +41,8 @@ const savesData = () =>
 export class Live {
   /**
    * `send({ full })` sends the current sentence, greedily unless `full`; `cancelRequest()` cancels that request;
-   * `onInvalid()` is called for an invalid sentence. `model()` is the selected model's name, `pending()` the sentence of a pending full request.
+   * `onInvalid()` is called for an invalid sentence. `model()` returns the selected model's name, `pending()` the sentence
+   * of a pending full request or null.
    */
   constructor(field, { send, cancelRequest, onInvalid, model, pending }) {
     this.pending = pending;
@@ -51,19 +52,19 @@ export class Live {
     this.cancelRequest = cancelRequest;
     this.model = model;
     this.choice = loadSetting();
-    this.composing = false; // an input method is composing
+    this.composing = false; // whether an input method is composing
     /** @type {Timer | undefined} of the next check */
     this.timer = undefined;
     /** @type {Timer | undefined} of the full translation */
-    this.restTimer = undefined;
+    this.fullTimer = undefined;
     /** @type {{ text: string, startTime: number, full: boolean } | null} the pending request */
     this.inFlight = null;
-    this.hasChanged = false; // the sentence has changed since; check again after the answer
-    this.isGreedy = false; // the last live answer was of one pass
+    this.hasChanged = false; // whether the sentence has changed since the pending request
+    this.isGreedy = false; // whether the last live answer was decoded greedily
     this.skipped = 0;
     this.timedOutText = null; // the last sentence that timed out
     this.pause = DEBOUNCE_MS;
-    this.word = ''; // key of the note shown
+    this.noteKey = ''; // key of the note shown
     this.pace = new Pace(() => this.resume());
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
     this.label = make('span', {});
@@ -78,7 +79,7 @@ export class Live {
     element.addEventListener('blur', () => this.scheduleRelease());
   }
 
-  get on() {
+  get isOn() {
     if (this.choice) return this.choice === 'on';
     return !savesData() && !this.pace.isPaused(this.model());
   }
@@ -87,7 +88,7 @@ export class Live {
     this.choice = isOn ? 'on' : 'off';
     saveSetting(this.choice);
     this.pause = DEBOUNCE_MS;
-    this.word = '';
+    this.noteKey = '';
     if (isOn) this.maybeSend();
     else this.turnOff();
     this.draw();
@@ -103,10 +104,10 @@ export class Live {
     this.draw();
   }
 
-  /** A keystroke: check after the pause. */
+  /** Schedules a check after a keystroke. */
   onInput() {
-    clearTimeout(this.restTimer);
-    if (!this.on) return;
+    clearTimeout(this.fullTimer);
+    if (!this.isOn) return;
     set({ still: true });
     this.schedule();
   }
@@ -115,13 +116,13 @@ export class Live {
   maybeSend() {
     const { text } = this.field;
     this.timer = undefined;
-    if (!this.on || this.field.validationError()) {
+    if (!this.isOn || this.field.validationError()) {
       this.cancel();
-      if (this.on) this.onInvalid();
+      if (this.isOn) this.onInvalid();
       return;
     }
     if (text === (this.inFlight ? this.inFlight.text : this.currentSentence())) {
-      this.scheduleRest();
+      this.scheduleFull();
       return;
     }
     this.hasChanged = Boolean(this.inFlight) && (this.pause > DEBOUNCE_MS || this.skipped >= MAX_SKIPPED);
@@ -130,20 +131,20 @@ export class Live {
     this.startRequest(text, false);
   }
 
-  /** The shown translation is greedy: request the full one once typing rests. */
-  scheduleRest() {
-    clearTimeout(this.restTimer);
-    if (this.isGreedy && state.translation?.live) this.restTimer = setTimeout(() => this.sendFull(), REST_MS);
+  /** Schedules a translation with all options if the displayed one is greedy. */
+  scheduleFull() {
+    clearTimeout(this.fullTimer);
+    if (this.isGreedy && state.translation?.live) this.fullTimer = setTimeout(() => this.sendFull(), FULL_DELAY_MS);
   }
 
   sendFull() {
     const { text } = this.field;
-    if (!this.on || this.composing || this.inFlight || text !== this.currentSentence()) return;
+    if (!this.isOn || this.composing || this.inFlight || text !== this.currentSentence()) return;
     this.startRequest(text, true);
   }
 
   startRequest(text, full) {
-    clearTimeout(this.restTimer);
+    clearTimeout(this.fullTimer);
     this.inFlight = { text, startTime: performance.now(), full };
     clearTimeout(this.timeoutTimer);
     this.timeoutTimer = setTimeout(() => this.onTimeout(text), TIMEOUT_MS);
@@ -169,19 +170,19 @@ export class Live {
     clearTimeout(this.timer);
     this.timer = undefined;
     clearTimeout(this.timeoutTimer);
-    clearTimeout(this.restTimer);
+    clearTimeout(this.fullTimer);
     this.inFlight = null;
     this.hasChanged = false;
     this.skipped = 0;
   }
 
-  /** Live is off: release the layout. */
+  /** Cancels the requests and releases the layout. */
   turnOff() {
     this.cancel();
     this.releaseLayout();
   }
 
-  /** The field lost focus: release the layout after a pending click. */
+  /** Releases the layout after the field has lost focus, but not before a click that caused it has ended. */
   scheduleRelease() {
     clearTimeout(this.releaseTimer);
     this.releaseTimer = setTimeout(() => this.releaseLayout(), CLICK_MS);
@@ -203,15 +204,15 @@ export class Live {
     else if (message.what === 'error') this.onSettled();
   }
 
-  /** The answer is shown: adapt the pause to the latency. */
+  /** Adapts the pause to the latency of an answer. */
   onAnswerShown(translation) {
     const latency = this.inFlight && !this.inFlight.full ? performance.now() - this.inFlight.startTime : 0;
     this.isGreedy = !this.inFlight?.full;
     if (latency > SLOW_ANSWER_MS) this.setPause(Math.max(this.pause, BACK_OFF_MS));
-    else this.setPause(this.pause > 2 * DEBOUNCE_MS && this.word !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
+    else this.setPause(this.pause > 2 * DEBOUNCE_MS && this.noteKey !== 'live_away' ? this.pause / 2 : DEBOUNCE_MS);
     this.onSettled();
     this.recordModelTime(translation);
-    this.scheduleRest();
+    this.scheduleFull();
   }
 
   /** Resume after a pause if the field has focus and unsent text. */
@@ -221,7 +222,7 @@ export class Live {
     if (document.activeElement === element && text !== this.currentSentence()) this.onInput();
   }
 
-  /** The request is done; check again if the sentence has changed. */
+  /** Ends the pending request, and schedules a check if the sentence has changed. */
   onSettled() {
     const { hasChanged } = this;
     clearTimeout(this.timeoutTimer);
@@ -231,14 +232,14 @@ export class Live {
     if (hasChanged && this.timer === undefined) this.schedule();
   }
 
-  /** Timeout: retry once per sentence. */
+  /** Abandons a request after the timeout, and retries once per sentence. */
   onTimeout(text) {
     this.hasChanged ||= text !== this.timedOutText;
     this.timedOutText = text;
     this.onSettled();
   }
 
-  /** The server is busy or the cluster unreachable: retry later. */
+  /** Retries later, because the server is busy or the cluster unreachable. `word`: key of the note. */
   backOff(word) {
     this.setPause(Math.min(MAX_BACK_OFF_MS, Math.max(BACK_OFF_MS, 2 * this.pause)), word);
     this.onReplaced();
@@ -264,16 +265,16 @@ export class Live {
 
   setPause(pause, word = 'live_busy') {
     this.pause = pause;
-    this.word = pause > DEBOUNCE_MS ? word : '';
+    this.noteKey = pause > DEBOUNCE_MS ? word : '';
     this.draw();
   }
 
   draw() {
-    this.box.checked = this.on;
+    this.box.checked = this.isOn;
     this.label.textContent = t('live');
     this.element.title = t('live_says');
     const isPaused = !this.choice && !savesData() && this.pace.isPaused(this.model());
-    const word = isPaused ? 'live_slow' : this.on ? this.word : '';
+    const word = isPaused ? 'live_slow' : this.isOn ? this.noteKey : '';
     const description = word ? t(word) : '';
     if (this.description.textContent !== description) this.description.textContent = description;
   }

@@ -10,15 +10,16 @@ import { DownloadOffer } from './download-offer.js';
 
 export class ModelChooser {
   /**
-   * `take` translates the sentence with a model; `ask` resends the request that waits for a download.
+   * `translateWith(model)` translates the sentence with a model, `translateAgain()` with the selected one; `resend(request)`
+   * resends the request that waits for a download.
    * @param {import('../core/server.js').Server} server
    */
-  constructor(config, server, { take, ask, again }) {
+  constructor(config, server, { translateWith, resend, translateAgain }) {
     connectHub(server);
     this.offersDownloads = Boolean(server.list_models);
     this.config = config;
-    this.take = take;
-    this.ask = ask;
+    this.translateWith = translateWith;
+    this.resend = resend;
     this.model = config.defaults.model;
     this.pendingRequest = null;
     this.setModels(config.models);
@@ -27,10 +28,10 @@ export class ModelChooser {
       (name) => this.choose(name),
       () => this.refresh(),
     );
-    on(['hubAway'], () => this.menu.draw(this.current()));
+    on(['hubAway'], () => this.menu.draw(this.currentModel()));
     this.offer = new DownloadOffer({ onModels: (models) => this.onModels(models), onReady: (name) => this.onModelReady(name) });
     this.rules = make('p', { class: 'quiet rules' });
-    this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
+    this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, translateAgain));
   }
 
   /** Set the models and their known default options. */
@@ -53,7 +54,7 @@ export class ModelChooser {
 
   onModels(models) {
     this.setModels(models);
-    this.menu.draw(this.current());
+    this.menu.draw(this.currentModel());
     set({ fetched: state.fetched + 1 });
   }
 
@@ -61,10 +62,10 @@ export class ModelChooser {
   setCurrent({ model, source_language = '', target_language = '' }) {
     this.model = model;
     [source_language, target_language].forEach((code, index) => (this.languages[index].selectedCode = code));
-    this.menu.draw(this.current());
+    this.menu.draw(this.currentModel());
   }
 
-  current() {
+  currentModel() {
     const { model } = state.translation ?? {};
     return this.find(this.model) ?? model;
   }
@@ -91,15 +92,15 @@ export class ModelChooser {
     }
     if (this.offer.busy) this.offer.opensModel = false;
     else this.offer.close();
-    this.take(name);
+    this.translateWith(name);
   }
 
   /** After a download, resend the waiting request, or translate with the new model. */
   onModelReady(name) {
     const { pendingRequest } = this;
     this.pendingRequest = null;
-    if (pendingRequest?.request.model === name) this.ask(pendingRequest);
-    else this.take(name);
+    if (pendingRequest?.request.model === name) this.resend(pendingRequest);
+    else this.translateWith(name);
   }
 
   /** Offer the download of a missing model. After any other error fall back to the last model that worked. */
@@ -115,7 +116,7 @@ export class ModelChooser {
   }
 
   draw() {
-    this.menu.draw(this.current());
+    this.menu.draw(this.currentModel());
     for (const language of this.languages) language.draw(state.translation?.model);
     this.rules.textContent = unsupportedText(state.translation?.model);
   }

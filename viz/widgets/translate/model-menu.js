@@ -16,7 +16,7 @@ export class ModelMenu {
     this.config = config;
     this.choose = choose;
     this.drawnKey = '';
-    this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
+    this.expandButton = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
     this.field = make('input', {
       id: 'hub-id',
@@ -27,17 +27,17 @@ export class ModelMenu {
       dir: 'ltr',
       'aria-describedby': 'hub-id-error',
     });
-    this.look = make('button', { type: 'submit', class: 'link' });
+    this.submitButton = make('button', { type: 'submit', class: 'link' });
     this.error = make('p', { class: 'error', id: 'hub-id-error', role: 'alert' });
     this.form = make(
       'form',
       { id: 'hub-id-form', novalidate: true, hidden: true },
       this.label,
-      make('div', { class: 'line' }, this.field, this.look),
+      make('div', { class: 'line' }, this.field, this.submitButton),
       this.error,
     );
     this.away = new HubAway();
-    this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.more, this.form);
+    this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.expandButton, this.form);
     const entries = Object.entries({ beside: 'tab_beside', own: 'tab_own', models: 'all_models' });
     this.links = entries.map(([panel, word]) => {
       const button = make('button', { type: 'button', class: 'menu-link', data: { word, panel } });
@@ -50,7 +50,7 @@ export class ModelMenu {
     const end = make('div', { class: 'ends' }, this.away.element, this.byId, make('div', { class: 'end' }, ...this.links));
     this.picker = new ListBox(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
-    this.more.addEventListener('click', () => this.expand(this.form.hidden));
+    this.expandButton.addEventListener('click', () => this.setExpanded(this.form.hidden));
     this.field.addEventListener('input', () => this.showError(''));
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -58,11 +58,11 @@ export class ModelMenu {
     });
   }
 
-  expand(open) {
-    this.form.hidden = !open;
-    this.more.setAttribute('aria-expanded', String(open));
+  setExpanded(isExpanded) {
+    this.form.hidden = !isExpanded;
+    this.expandButton.setAttribute('aria-expanded', String(isExpanded));
     this.showError('');
-    if (open) this.field.focus();
+    if (isExpanded) this.field.focus();
   }
 
   showError(message) {
@@ -79,7 +79,7 @@ export class ModelMenu {
       return;
     }
     this.field.value = '';
-    this.expand(false);
+    this.setExpanded(false);
     this.picker.close(true);
     this.choose(id);
   }
@@ -94,9 +94,9 @@ export class ModelMenu {
       link.textContent = t(link.dataset.word ?? '');
       link.hidden = !document.getElementById(`panel-${link.dataset.panel}`);
     }
-    const all = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
-    const bundledModels = all.filter(({ where }) => where === 'here');
-    const hubModels = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
+    const allModels = model && !listedModels.some(({ name }) => name === model.name) ? [...listedModels, model] : listedModels;
+    const bundledModels = allModels.filter(({ where }) => where === 'here');
+    const hubModels = allModels.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const duplicates = new Map();
     for (const hubModel of hubModels) duplicates.set(fullName(hubModel), (duplicates.get(fullName(hubModel)) ?? 0) + 1);
     const items = (models) => models.map((entry) => item(entry, duplicates.get(fullName(entry)) > 1));
@@ -112,19 +112,19 @@ export class ModelMenu {
     });
     this.away.draw();
     this.byId.hidden = !this.config.any_model || Boolean(state.hubAway);
-    this.more.textContent = t('model_by_id');
+    this.expandButton.textContent = t('model_by_id');
     this.label.textContent = t('model_id');
     this.field.placeholder = t('model_id_example');
-    this.look.textContent = t('model_id_look');
+    this.submitButton.textContent = t('model_id_look');
   }
 }
 
-/** The languages of a model that is called by them ("de-en"), else its own name. */
+/** The language pair of a model that is named after it ("de-en"), else the model's name. */
 const shortName = (model) => (model.name === `${model.source}-${model.target}` && pairName(model)) || kindName(model);
 
 const fullName = (model) => `${pairName(model)} · ${kindName(model)}`;
 
-/** One menu item. `isDuplicate`: another model has the same pair and kind, so show the ID. */
+/** A menu item. `isDuplicate`: whether another model has the same pair and family; then the item shows the ID. */
 function item(model, isDuplicate) {
   const { name, downloaded, bytes } = model;
   const kind = isDuplicate ? name : kindName(model);

@@ -4,10 +4,10 @@ import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
-/** Controls by kind of option: input element, getter and setter. */
+/** Functions that create a control by kind of option: {input, event, read(), write(value)}. */
 const CONTROLS = {
-  whole: ({ low, high }) => number({ min: low, max: high, step: 1 }),
-  real: ({ low, high, step }) => number({ min: low, max: high, step }),
+  whole: ({ low, high }) => numberControl({ min: low, max: high, step: 1 }),
+  real: ({ low, high, step }) => numberControl({ min: low, max: high, step }),
   switch: () => {
     const input = make('input', { type: 'checkbox' });
     return { input, event: 'change', read: () => input.checked, write: (value) => (input.checked = Boolean(value)) };
@@ -20,7 +20,7 @@ const CONTROLS = {
   },
 };
 
-function number(limits) {
+function numberControl(limits) {
   const input = make('input', { type: 'number', class: 'numeric', ...limits });
   const read = () => (input.value.trim() === '' ? undefined : Number(input.value));
   return { input, event: 'input', read, write: (value) => (input.value = value ?? '') };

@@ -56,15 +56,15 @@ export function initialSelection(translation, linkedSelection) {
     });
   }
   const linked = first ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
-  const stays = !before || sameShape(before, translation);
-  if (linked) return { ...(stays ? {} : NOTHING_CHOSEN), ...selectionFor(translation, linked) };
-  return stays ? clampSelection(translation, state) : withInformativeRow(translation, NOTHING_CHOSEN);
+  const keepsShape = !before || sameShape(before, translation);
+  if (linked) return { ...(keepsShape ? {} : NOTHING_CHOSEN), ...selectionFor(translation, linked) };
+  return keepsShape ? clampSelection(translation, state) : withInformativeRow(translation, NOTHING_CHOSEN);
 }
 
 /** Add the most informative row to a selection. */
 function withInformativeRow(translation, selection) {
-  const look = { ...selection, ...clampSelection(translation, { ...state, ...selection }) };
-  return { ...look, row: informativeRow(translation, look, state) };
+  const clamped = { ...selection, ...clampSelection(translation, { ...state, ...selection }) };
+  return { ...clamped, row: informativeRow(translation, clamped, state) };
 }
 
 const ids = (tokens) => tokens.map((token) => token.id).join();
@@ -74,9 +74,9 @@ const sameShape = (a, b) => ids(a.source) === ids(b.source) && ids(a.target) ===
  * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the
  * most informative row is selected, so that the headline can describe it.
  */
-export function liveLook(before, translation) {
+export function liveSelection(before, translation) {
   if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
   const pins = { ...remapPins(before, translation, state), ...remapWord(before, translation, state) };
-  const look = { hoverRow: null, hoverColumn: null, written: null, ...pins };
-  return look.row === null && look.column === null ? withInformativeRow(translation, look) : look;
+  const selection = { hoverRow: null, hoverColumn: null, written: null, ...pins };
+  return selection.row === null && selection.column === null ? withInformativeRow(translation, selection) : selection;
 }

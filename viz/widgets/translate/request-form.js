@@ -42,12 +42,12 @@ export class RequestForm {
     this.sentence.write(text);
   }
 
-  /** Apply a permalink: reset all options, then set those in `request`. */
-  follow(view, request) {
-    this.sentence.write(view.text);
+  /** Applies a permalink: resets all options, then sets those in `request`. `fullRequest`: with all defaults. */
+  follow(fullRequest, request) {
+    this.sentence.write(fullRequest.text);
     this.options.resetOption();
-    this.options.change(request, state.modelDefaults[view.model]);
-    this.show(view);
+    this.options.change(request, state.modelDefaults[fullRequest.model]);
+    this.show(fullRequest);
   }
 
   resetOption(name) {
@@ -56,7 +56,7 @@ export class RequestForm {
 
   /** Show the request that was answered and the defaults of its model. */
   setAnswered({ request, model }) {
-    if (!this.hasAnswer && !this.sentence.text) this.sentence.write(request.text); // later, a cleared field stays empty
+    if (!this.hasAnswer && !this.sentence.text) this.sentence.write(request.text); // after the first answer, a cleared field stays empty
     this.hasAnswer = true;
     this.chooser.setCurrent(request);
     state.modelDefaults[model.name] ??= model.defaults;

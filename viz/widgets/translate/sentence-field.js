@@ -7,7 +7,7 @@ import { typedPositions } from './typed-positions.js';
 const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
 
 /**
- * Splits a typed text into its tokens and the text between them; those of each span are in a `mark`.
+ * Splits a typed text into elements of its tokens and the text between them. Spans are wrapped in `mark` elements.
  * @param {string} typed
  * @param {{ text: string, spans: [number, number][], tokens: import('../core/translation.js').Token[] }} overlay
  */
@@ -26,7 +26,7 @@ function overlayParts(typed, { text, spans, tokens }) {
     if (Number(piece) > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
     else words.push({ start: starts[start], end: ends[end], keys: key, unknown });
   }
-  const between = (from, to) => {
+  const partsBetween = (from, to) => {
     const parts = [];
     let offset = from;
     for (const { start, end, keys, unknown } of words) {
@@ -43,10 +43,10 @@ function overlayParts(typed, { text, spans, tokens }) {
   for (const [start, end] of spans) {
     const [from, to] = [starts[units[start]], ends[units[end]]];
     if (from < done) continue;
-    parts.push(...between(done, from), make('mark', {}, ...between(from, to)));
+    parts.push(...partsBetween(done, from), make('mark', {}, ...partsBetween(from, to)));
     done = to;
   }
-  return [...parts, ...between(done, typed.length)];
+  return [...parts, ...partsBetween(done, typed.length)];
 }
 
 export class SentenceField {
@@ -86,7 +86,8 @@ export class SentenceField {
   }
 
   /**
-   * While the field contains `text`, apart from pictures and spaces, overlay its tokens, which views shade, and mark spans.
+   * Overlays the tokens of `text`, which views shade, and marks spans while the field contains `text`. Pictures and spaces
+   * may differ.
    * @param {string} text
    * @param {[number, number][]} spans `[start, end]` in code points
    * @param {import('../core/translation.js').Token[]} tokens with positions in UTF-16 units
@@ -129,7 +130,7 @@ export class SentenceField {
     if (this.fittedText !== this.text) this.fit();
   }
 
-  /** Long sentences get a smaller font on both sides; the height follows the text. */
+  /** Reduces the font size of long sentences on both sides, and fits the field's height to its text. */
   fit() {
     this.fittedText = this.text;
     const { length } = this.text;

@@ -28,9 +28,9 @@ export class SourcePanel {
     );
   }
 
-  expandOptions(open) {
-    this.options.hidden = !open;
-    this.more.setAttribute('aria-expanded', String(open));
+  expandOptions(isExpanded) {
+    this.options.hidden = !isExpanded;
+    this.more.setAttribute('aria-expanded', String(isExpanded));
   }
 
   /** Draw in the visitor's language; `model`: the model of the shown translation, if any. */
@@ -41,7 +41,7 @@ export class SourcePanel {
     this.drawButton(isAnswered);
   }
 
-  /** `isAnswered`: the shown translation answers the request as it stands, so the button is not the next step. */
+  /** `isAnswered`: whether the displayed translation answers the current request; the button is then less prominent. */
   drawButton(isAnswered) {
     this.go.textContent = t(state.busy ? 'stop' : 'translate');
     this.go.classList.toggle('stops', state.busy);

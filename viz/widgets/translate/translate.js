@@ -6,12 +6,12 @@ import { remainingInterventions } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
-import { fallbackFor, isSameRequest, liveLook, initialSelection, requestFromLink } from './permalink-request.js';
+import { fallbackFor, isSameRequest, liveSelection, initialSelection, requestFromLink } from './permalink-request.js';
 import { BackTranslation } from './back-translation.js';
 import { buildForm } from './form-parts.js';
 import { RequestTracker } from './request-tracker.js';
 
-const FIELD_PADDING = 18; // pixels by which the field is higher than a translation of as many lines
+const FIELD_PADDING = 18; // pixels by which the field is higher than a translation with the same number of lines
 
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element, trigger, props, server, watch }) {
@@ -60,25 +60,25 @@ class TranslateWidget {
     addEventListener('headlight-request', (event) => this.translate(event.detail));
     this.onMessage(JSON.parse(props.value));
     this.draw();
-    const local = this.followLink() ? null : this.examples.local();
-    if (local) this.take(local.model, local.text);
+    const localExample = this.followLink() ? null : this.examples.localExample();
+    if (localExample) this.translateText(localExample.model, localExample.text);
   }
 
   useModel(name) {
-    const example = this.examples.first(name);
-    if (example) this.take(name, example.text);
+    const example = this.examples.firstForModel(name);
+    if (example) this.translateText(name, example.text);
     else this.chooser.choose(name);
   }
 
-  take(model, text) {
+  translateText(model, text) {
     this.fields.setModelAndText(model, text);
     this.translate();
   }
 
   /** Translate again with a model for the sentence's language, or with the source language set. */
-  takeOffer({ model, source_language }) {
+  applyOffer({ model, source_language }) {
     if (source_language) this.translate({ source_language, prefix: null, target: null });
-    else this.take(model, this.field.text);
+    else this.translateText(model, this.field.text);
     this.field.focus();
   }
 
@@ -120,7 +120,7 @@ class TranslateWidget {
   /** Resend a permalink's request after its model was downloaded, unless the sentence has changed. */
   resendLinkRequest({ request, linkedSelection }) {
     if (request.text === this.field.text) this.sendRequest(request, false, linkedSelection);
-    else this.take(request.model, this.field.text);
+    else this.translateText(request.model, this.field.text);
   }
 
   /** After a reconnect resend the request, unless the sentence has changed. */
@@ -154,10 +154,10 @@ class TranslateWidget {
     this.showTranslation();
   }
 
-  /** Follow a permalink: translate its sentence, or an example if it has only a model. Returns whether it names one. */
+  /** Follow a permalink: translate its sentence, or an example if it has only a model. Returns whether the permalink has either. */
   followLink() {
-    const { request, ...look } = parsePermalink();
-    const linked = requestFromLink(request, this.config.defaults, this.examples.first(request.model));
+    const { request, ...selection } = parsePermalink();
+    const linked = requestFromLink(request, this.config.defaults, this.examples.firstForModel(request.model));
     if (!linked) return false;
     this.fields.follow(linked, request);
     if (isSameRequest(linked, state.translation?.requestValues())) {
@@ -167,7 +167,7 @@ class TranslateWidget {
     } else if (!state.busy || !isSameRequest(linked, this.request)) {
       const { model, prefix, target } = linked;
       this.translate({ model, prefix, target });
-      this.linkedSelection = look; // selection for the answer
+      this.linkedSelection = selection; // selection for the answer
     }
     return true;
   }
@@ -217,20 +217,20 @@ class TranslateWidget {
     }
     const translation = new Translation({ ...message, live: true });
     this.translationPanel.showStopped(this.field.text === translation.request.text ? '' : 'checking');
-    this.show(translation, liveLook(state.translation, translation));
+    this.show(translation, liveSelection(state.translation, translation));
     this.live.onAnswerShown(translation);
   }
 
   onTranslation(translation) {
-    const look = initialSelection(translation, this.linkedSelection);
+    const selection = initialSelection(translation, this.linkedSelection);
     this.linkedSelection = null;
     this.tracker.finish();
-    this.show(translation, { busy: false, still: false, preview: null, ...look });
+    this.show(translation, { busy: false, still: false, preview: null, ...selection });
     this.live.recordModelTime(translation);
   }
 
-  show(translation, look) {
-    set({ ...remainingInterventions(translation), translation, ...look }); // permalinks set their interventions themselves
+  show(translation, selection) {
+    set({ ...remainingInterventions(translation), translation, ...selection }); // permalinks set their interventions themselves
     this.fields.setAnswered(translation);
     this.draw();
     this.readBack.follow(translation);
@@ -238,7 +238,7 @@ class TranslateWidget {
 
   fail(fault) {
     this.fields.showError(fault, this.request, this.linkedSelection);
-    this.collapsed.setCollapsed(true, false); // keep the error visible
+    this.collapsed.setExpanded(true, false); // keep the error visible
     this.outdate('not_translated');
   }
 
@@ -252,15 +252,15 @@ class TranslateWidget {
     return !busy && isSameRequest(this.fields.request({}, this.request), translation?.requestValues());
   }
 
-  /** The sentence has changed, so what is shown belongs to the one before until a translation arrives. */
+  /** Marks the displayed translation as outdated if the sentence has changed. */
   onTyped() {
     const fault = this.field.validationError();
-    if (fault?.word === 'too_long') this.fields.showError(fault, this.request, null); // more text will not help
-    const word = this.isCurrent() ? '' : this.live.on && !fault ? 'checking' : 'not_translated';
+    if (fault?.word === 'too_long') this.fields.showError(fault, this.request, null); // further typing does not fix this error
+    const word = this.isCurrent() ? '' : this.live.isOn && !fault ? 'checking' : 'not_translated';
     if (word !== this.translationPanel.noteKey) this.outdate(word);
   }
 
-  /** The field's sentence has no translation: mark the shown one as outdated with the phrase `word`. */
+  /** Marks the displayed translation as outdated, unless it is the field's. `word`: key of the note. */
   outdate(word) {
     if (!state.translation) return;
     this.translationPanel.showStopped(this.isCurrent() ? '' : word);

@@ -8,8 +8,8 @@ import { isWordForWord, reliabilityLine } from '../parts/reliability.js';
 import { Findings } from './findings.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
-const LETTER_WIDTH = 0.46; // mean width of a letter, in font sizes
-const [LETTERS_PER_LETTER, LETTERS_PER_IDEOGRAPH] = [1.15, 3.8]; // lengths of a translation, rather long
+const LETTER_WIDTH = 0.46; // mean width of a letter, relative to the font size
+const [LETTERS_PER_LETTER, LETTERS_PER_IDEOGRAPH] = [1.15, 3.8]; // expected letters of a translation per letter of the source, estimated high
 
 /** Closes an open `details` on a press outside it, and on Escape. */
 function closeOutside(details) {
@@ -26,8 +26,8 @@ function closeOutside(details) {
 
 export class TranslationPanel {
   /**
-   * `language` is its picker, `server` that of the findings. `continueFrom(ids)` translates again with this prefix; `undo()` restores the model's own
-   * translation.
+   * `language`: language picker; `server` computes the findings. `continueFrom(ids)` translates again with this prefix;
+   * `undo()` restores the model's own translation.
    */
   constructor({ language, server, continueFrom, undo }) {
     this.noteKey = '';
@@ -105,8 +105,8 @@ export class TranslationPanel {
   }
 
   /**
-   * Reserve the current height, `minHeight` pixels, or what the translation of `source` will probably need, so that the page
-   * moves with a keystroke and not with an answer. While `still`, do not announce changes.
+   * Reserves the largest of the current height, `minHeight` pixels and the expected height of the translation of `source`,
+   * so that the layout shifts at a keystroke and not at an answer. Screen readers announce no changes while `still` is true.
    */
   reserveSpace(still, minHeight, source) {
     this.text.setAttribute('aria-live', still ? 'off' : 'polite');
@@ -120,7 +120,7 @@ export class TranslationPanel {
     return lines * parseFloat(lineHeight) + parseFloat(paddingTop) + parseFloat(paddingBottom);
   }
 
-  /** The translation does not fit into the reserved height: reserve more, for no word may be hidden. */
+  /** Increases the reserved height if the translation does not fit, so that no word is hidden. */
   growSpace() {
     if (this.text.scrollHeight > this.text.clientHeight + 2) this.out.style.minHeight = `${this.text.scrollHeight}px`;
   }
@@ -177,7 +177,7 @@ export class TranslationPanel {
     if (this.noteKey) replace(this.note, t(this.noteKey));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
     else replace(this.note, ...reliabilityLine(reliability, translation.isReadingBack));
-    this.reasons.hidden = !this.note.hasChildNodes(); // a model without a grade has nothing to open
+    this.reasons.hidden = !this.note.hasChildNodes(); // without a grade there are no details
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';
     this.measured.textContent = [measured, grade && !reasons.length ? t('reliable_no_reasons') : ''].filter(Boolean).join(sentenceGap());

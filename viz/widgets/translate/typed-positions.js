@@ -1,10 +1,10 @@
-// Positions of a sentence as the model read it in the sentence as it was typed: pictures were left out, spaces joined.
+// Maps positions in the model's input to the typed sentence, from which pictures were removed and whose spaces were merged.
 
-const LEFT_OUT = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
+const REMOVED = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
 
 /**
- * The offsets at which each UTF-16 unit of `text` starts and ends in `typed`; null if the texts differ in more than what is
- * left out. Index `text.length` of `starts` and index 0 of `ends` are for empty ranges.
+ * The offsets at which each UTF-16 unit of `text` starts and ends in `typed`; null if the texts differ in other characters
+ * than the removed ones. Index `text.length` of `starts` and index 0 of `ends` are for empty ranges.
  * @param {string} text
  * @param {string} typed
  * @returns {{ starts: number[], ends: number[] } | null}
@@ -12,25 +12,25 @@ const LEFT_OUT = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joi
 export function typedPositions(text, typed) {
   const starts = [];
   const ends = [0];
-  let at = 0; // offset in `typed`
+  let offset = 0; // in `typed`
   const skip = (until) => {
-    while (at < typed.length) {
-      const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(at)));
-      if (letter === until || !LEFT_OUT.test(letter)) return;
-      at += letter.length;
+    while (offset < typed.length) {
+      const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(offset)));
+      if (letter === until || !REMOVED.test(letter)) return;
+      offset += letter.length;
     }
   };
   for (const letter of text) {
     skip(letter);
-    const isTyped = typed.startsWith(letter, at);
+    const isTyped = typed.startsWith(letter, offset);
     if (!isTyped && letter !== ' ') return null;
     for (let unit = 0; unit < letter.length; unit++) {
-      starts.push(at + (isTyped ? unit : 0));
-      ends.push(at + (isTyped ? unit + 1 : 0));
+      starts.push(offset + (isTyped ? unit : 0));
+      ends.push(offset + (isTyped ? unit + 1 : 0));
     }
-    if (isTyped) at += letter.length;
+    if (isTyped) offset += letter.length;
   }
-  starts.push(at);
+  starts.push(offset);
   skip('');
-  return at === typed.length ? { starts, ends } : null;
+  return offset === typed.length ? { starts, ends } : null;
 }

@@ -1,4 +1,4 @@
-// The action that a click on the wall applies to a head: common ones as buttons, the others in a menu.
+// Chooses the action that a click on the wall applies to a head: buttons for common actions, a menu for the others.
 
 import { make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -26,10 +26,10 @@ export class Brushes {
     this.buttons.setAttribute('aria-label', t('whatif_brushes'));
     reconcile(this.buttons, ...COMMON.map(button));
     this.menu.setAttribute('aria-label', t('whatif_brushes_more'));
-    const others = BRUSHES.map(({ name }) => name).filter((name) => !COMMON.includes(name));
+    const rareBrushes = BRUSHES.map(({ name }) => name).filter((name) => !COMMON.includes(name));
     const option = (name) => make('option', { value: name }, t(`whatif_brush_${name}`));
-    reconcile(this.menu, make('option', { value: '' }, t('whatif_brushes_more')), ...others.map(option));
-    this.menu.value = others.includes(brush) ? brush : '';
-    this.menu.classList.toggle('chosen', others.includes(brush));
+    reconcile(this.menu, make('option', { value: '' }, t('whatif_brushes_more')), ...rareBrushes.map(option));
+    this.menu.value = rareBrushes.includes(brush) ? brush : '';
+    this.menu.classList.toggle('chosen', rareBrushes.includes(brush));
   }
 }

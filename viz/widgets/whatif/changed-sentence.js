@@ -6,7 +6,7 @@ import { desk } from '../parts/desk.js';
 import { changesLabel, changesText } from './interventions.js';
 
 const MAX_EQUAL_CHANGE = 0.005; // nats; smaller changes are shown as equally likely
-const EXPONENT_FROM = 1e6; // factors from here on are shown as powers of ten
+const EXPONENT_FROM = 1e6; // larger factors are shown as powers of ten
 const NO_SPACE_BEFORE = /^[.,!?;:…%)\]’'。，！？；：、）]/u;
 const LANGUAGES_WITHOUT_SPACES = /^(zh|ja|th)/;
 
@@ -39,19 +39,19 @@ export class ChangedSentence {
     // A swap changes the source, so the probability of the old translation is not comparable.
     const swapped = changes.some(({ action }) => action === 'swap');
     const change = result.after - result.before;
-    const likely = Math.abs(change) < MAX_EQUAL_CHANGE ? 'as' : change < 0 ? 'less' : 'more';
+    const comparison = Math.abs(change) < MAX_EQUAL_CHANGE ? 'as' : change < 0 ? 'less' : 'more';
     const values = {
       changes: changesText(changes, translation.source_text),
       sentence: t(sentenceChanged ? 'change_other' : 'change_same'),
     };
-    const likelihood = swapped ? '' : t(`change_likely_${likely}`, { times: factorText(change) });
+    const likelihood = swapped ? '' : t(`change_likely_${comparison}`, { times: factorText(change) });
     setHeadline(t(swapped ? 'change_says_swapped' : 'change_says', { ...values, likely: likelihood }));
     if (!sentenceChanged) return this.setLines([], []);
     const { target } = translation.model;
-    const styledWords = (side, otherSide, look) =>
+    const styledWords = (side, otherSide, className) =>
       result.words
         .filter((word) => word[side] !== null && !isEnd(word, translation))
-        .map((word) => [word[side], word[side] === word[otherSide] ? '' : look]);
+        .map((word) => [word[side], word[side] === word[otherSide] ? '' : className]);
     return this.setLines(makeLine(styledWords('before', 'after', 'gone'), target), makeLine(styledWords('after', 'before', 'new'), target));
   }
 
@@ -62,7 +62,7 @@ export class ChangedSentence {
   }
 }
 
-/** The headline begins with a capital letter, unless it begins with a word of the sentence, which stays as it is. */
+/** Sets the headline. The style sheet capitalises its first letter, unless it begins with a quoted word. */
 function setHeadline(text) {
   desk().change.textContent = text;
   desk().change.classList.toggle('quotes', text.startsWith('“'));
@@ -77,8 +77,8 @@ const isEnd = ({ places, before, after }, { target }) =>
 /** Join words with spaces if their language uses them. */
 function makeLine(words, language) {
   const hasSpaces = !LANGUAGES_WITHOUT_SPACES.test(language);
-  return words.flatMap(([word, look], index) => {
+  return words.flatMap(([word, className], index) => {
     const space = hasSpaces && index > 0 && !NO_SPACE_BEFORE.test(word) ? ' ' : '';
-    return [space, make('bdi', { lang: language || null, class: look }, word)];
+    return [space, make('bdi', { lang: language || null, class: className }, word)];
   });
 }

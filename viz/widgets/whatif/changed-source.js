@@ -1,12 +1,12 @@
-// Source of the maps under interventions.
+// Source of a head view for maps under interventions.
 
 import { t } from '../core/i18n.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
-/** Heads that are off have no map. Means are always included, because a click on one changes a whole layer. */
+/** Its wall always has means, because a click on one changes a whole layer. Removed heads have no map. */
 export class ChangedSource extends TranslationSource {
-  wallLayout(kind, showing) {
-    return super.wallLayout(kind, { ...showing, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
+  wallLayout(kind, displayOptions) {
+    return super.wallLayout(kind, { ...displayOptions, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));
   }
 
   captionElements(view) {

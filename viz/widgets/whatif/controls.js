@@ -55,7 +55,7 @@ export class InterventionChips {
     };
     this.title.textContent = t('whatif_changed');
     reconcile(this.chips, ...(list.length ? list.map(chip) : [make('p', { class: 'quiet' }, t('whatif_changed_nothing'))]));
-    const step = (key, onClick, can) => button(key, onClick, { disabled: !can });
+    const step = (key, onClick, isEnabled) => button(key, onClick, { disabled: !isEnabled });
     reconcile(
       this.steps,
       step('whatif_undo', undo, canUndo()),
@@ -80,10 +80,10 @@ export class TryList {
   /** `result`: the server's result for the current interventions, or null. */
   draw(result) {
     this.title.textContent = t('whatif_try');
-    const now = JSON.stringify(interventions());
+    const currentKey = JSON.stringify(interventions());
     const change = result && result.after - result.before;
     const row = ({ name, list }) => {
-      const active = JSON.stringify(list) === now;
+      const active = JSON.stringify(list) === currentKey;
       const effect = active && change !== null && Math.abs(change) > MIN_CHANGE;
       return make(
         'button',
@@ -104,9 +104,9 @@ export class SourceWords {
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.words = make('div', { class: 'source-words' });
-    this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
+    this.wordMenu = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
     this.pair = new MinimalPair();
-    const parts = [this.title, this.description, this.words, this.asks, this.pair.element];
+    const parts = [this.title, this.description, this.words, this.wordMenu, this.pair.element];
     this.element = make('section', { class: 'sentence-words' }, ...parts);
     this.selectedWord = null;
     this.translation = null;
@@ -141,7 +141,7 @@ export class SourceWords {
   /** Open the menu of a word; close it for `null`. */
   openMenu(word) {
     this.selectedWord = word;
-    this.asks.hidden = !word;
+    this.wordMenu.hidden = !word;
     if (!word) return;
     this.field = make('input', {
       type: 'text',
@@ -151,14 +151,14 @@ export class SourceWords {
     });
     const adder = (action) => () => this.addInputChange(action);
     replace(
-      this.asks,
+      this.wordMenu,
       make('b', {}, word.text),
       button('whatif_mask', adder('mask')),
       button('whatif_erase', adder('erase')),
       this.field,
       make('button', { type: 'submit', class: 'link' }, t('whatif_swap')),
     );
-    this.asks.querySelector('button').focus({ preventScroll: true });
+    this.wordMenu.querySelector('button').focus({ preventScroll: true });
   }
 
   swap(event) {
@@ -205,7 +205,7 @@ export class LayerParts {
       ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
       : -1;
     const menus = SIDES.map((side) => {
-      const now = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
+      const selectedAction = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
       const pick = (event) => {
         const [, option] = POSITION_OPTIONS.find(([name]) => name === event.target.value);
         replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
@@ -215,7 +215,7 @@ export class LayerParts {
         { onchange: pick },
         ...POSITION_OPTIONS.map(([name]) => make('option', { value: name }, t(`whatif_positions_${name || 'kept'}`))),
       );
-      menu.value = now;
+      menu.value = selectedAction;
       return make('label', {}, `${t(`whatif_positions_${side}`)} `, menu);
     });
     const layer = typeof state.layer === 'number' ? state.layer : 0;

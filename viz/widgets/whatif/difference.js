@@ -23,7 +23,7 @@ export class Difference {
     new ResizeObserver(() => this.translations && this.maps.hasResized() && this.draw(this.translations)).observe(this.element);
   }
 
-  /** `translations`: the original translation, and the same tokens under the interventions; nothing without interventions. */
+  /** `translations`: the original translation, and the same tokens under the interventions; null without interventions. */
   draw(translations) {
     this.translations = translations;
     const selectedView = this.getView();
@@ -74,9 +74,9 @@ function subtract({ first, second }) {
       return label === item.label ? item : { ...item, label: `${item.label}→${label}`, full: `${item.full} → ${label}` };
     });
   const weights = first.weights.map((weight, cell) => {
-    const now = second.weights[cell];
-    // A word that is masked now has lost all its weight.
-    return (now === now || weight !== weight ? now : 0) - weight;
+    const changedWeight = second.weights[cell];
+    // A word that the interventions mask has lost all its weight.
+    return (changedWeight === changedWeight || weight !== weight ? changedWeight : 0) - weight;
   });
   return { ...first, rows: combine('rows'), columns: combine('columns'), weights, maximum: true };
 }

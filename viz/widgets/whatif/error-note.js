@@ -4,26 +4,26 @@
 import { make } from '../core/dom.js';
 import { interventions } from './interventions.js';
 
-const ELSEWHERE = ['text', 'model', 'data']; // errors that do not concern an intervention, such as a full queue
+const OTHER_FIELDS = ['text', 'model', 'data']; // fields of errors that do not concern an intervention, such as a full queue
 
 export class ErrorNote {
   /** `getField(action)` returns the field that sets this action, if any. */
   constructor(getField) {
     this.getField = getField;
     this.element = make('p', { class: 'error', id: 'whatif-error', role: 'alert' });
-    this.home = make('div', {}, this.element);
+    this.defaultParent = make('div', {}, this.element);
     this.field = null;
   }
 
   /** @param {{ field?: string } | undefined} fault error from the server */
   moveToField(fault) {
-    const last = fault?.field && !ELSEWHERE.includes(fault.field) ? interventions().at(-1) : null;
+    const last = fault?.field && !OTHER_FIELDS.includes(fault.field) ? interventions().at(-1) : null;
     const field = last ? this.getField(last.action) : null;
     if (field === this.field) return;
     this.field?.removeAttribute('aria-describedby');
     field?.setAttribute('aria-describedby', this.element.id);
     this.field = field;
     if (field) (field.closest('label') ?? field).after(this.element);
-    else this.home.append(this.element);
+    else this.defaultParent.append(this.element);
   }
 }

@@ -17,12 +17,12 @@ export function exampleInterventions(translation, before) {
     { name: t('whatif_try_cross'), list: [{ action: 'remove', kind: 'cross' }] },
     { name: t('whatif_try_order'), list: [{ action: 'no_positions', side: 'encoder' }] },
     { name: t('whatif_try_flat'), list: [{ action: 'temperature', kind: 'cross', amount: 4 }] },
-    word && { name: t('whatif_try_word', { word: text.slice(word.start, word.end).trim() }), list: [findMask(text, word)] },
+    word && { name: t('whatif_try_word', { word: text.slice(word.start, word.end).trim() }), list: [maskWord(text, word)] },
   ];
   return examples.filter(Boolean);
 }
 
-function findMask(text, { start, end }) {
+function maskWord(text, { start, end }) {
   const word = text.slice(start, end);
   const first = characterOffset(text, start + word.length - word.trimStart().length);
   return { action: 'mask', start: first, end: first + [...word.trim()].length };

@@ -16,36 +16,36 @@ const MAX_COLOUR_SHARE = 0.75; // fraction of the strongest colour used for the 
 
 export class Importance {
   /**
-   * `heads()` returns the view whose wall shows the results; `changed()` is called on updates.
+   * `heads()` returns the view whose wall shows the results; `onChange()` is called on updates.
    */
-  constructor(server, heads, changed) {
+  constructor(server, heads, onChange) {
     this.heads = heads;
-    this.changed = changed;
+    this.onChange = onChange;
     this.key = '';
     this.request = null;
     /** @type {any} */
     this.translation = null;
     this.tiles = 'maps';
     this.selectedHead = null; // the head whose interactions are shown: {kind, layer, head}
-    const ask = async (call, values) => {
+    const measureBatch = async (call, values) => {
       const { all, losses } = await callWithRetry(call, { request: this.request, ...values });
       return { all, entries: losses.map((entry) => [headKey(entry), entry]) };
     };
     this.single = new Measurement(
-      (first) => ask(server.measure_importance, { first }),
+      (first) => measureBatch(server.measure_importance, { first }),
       () => this.drawControls(),
     );
     this.pairs = new Measurement(
-      (first) => ask(server.measure_interactions, { first, part: this.selectedHead }),
+      (first) => measureBatch(server.measure_interactions, { first, part: this.selectedHead }),
       () => this.drawControls(),
     );
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
-    this.measure = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
-    this.pairButton = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
+    this.measureButton = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
+    this.pairButton = make('button', { type: 'button', class: 'link', onclick: () => this.pressPairs() });
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
-    const line = make('div', { class: 'more' }, this.measure, this.choice, this.pairButton);
+    const line = make('div', { class: 'more' }, this.measureButton, this.choice, this.pairButton);
     this.predicted = new PredictedHeads(server);
     const parts = [this.title, this.description, line, this.progress, this.predicted.element];
     this.element = make('section', { class: 'importance' }, ...parts);
@@ -71,7 +71,7 @@ export class Importance {
   }
 
   /** Measure the selected head's interactions, or stop. */
-  pressTogether() {
+  pressPairs() {
     if (this.pairs.running) return this.pairs.stop();
     const { kind, layer, head } = state;
     const selectedHead = { kind, layer, head };
@@ -86,8 +86,8 @@ export class Importance {
   drawControls() {
     const { single } = this;
     this.description.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
-    this.measure.hidden = single.isComplete;
-    this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
+    this.measureButton.hidden = single.isComplete;
+    this.measureButton.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
     this.offerHead();
     this.choice.hidden = !single.results.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
@@ -104,14 +104,14 @@ export class Importance {
     this.progress.textContent = this.progressText();
     if (this.translation) this.predicted.draw(this.translation, single.results, headKey);
     this.paint();
-    this.changed();
+    this.onChange();
   }
 
   /** Offer the interactions of the selected head once all single heads are measured. */
   offerHead() {
     const { single, pairs } = this;
-    const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
-    const currentHead = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
+    const isSingleHead = typeof state.layer === 'number' && typeof state.head === 'number';
+    const currentHead = isSingleHead ? { kind: state.kind, layer: state.layer, head: state.head } : null;
     const isMeasured = currentHead && this.selectedHead && headKey(currentHead) === headKey(this.selectedHead) && pairs.isComplete;
     this.pairButton.hidden = !single.isComplete || (!pairs.running && (!currentHead || isMeasured));
     this.pairButton.textContent = pairs.running
@@ -126,8 +126,8 @@ export class Importance {
     const measurement = tiles === 'interactions' ? pairs : single;
     if (measurement.fault) return measurement.fault;
     if (!measurement.results.size) return '';
-    const numbers = { done: measurement.results.size, all: measurement.all, limit: MAX_SECONDS };
-    if (measurement.late) return t('whatif_measured_late', numbers);
+    const numbers = { done: measurement.results.size, all: measurement.measurementCount, limit: MAX_SECONDS };
+    if (measurement.hasTimedOut) return t('whatif_measured_late', numbers);
     if (!measurement.isComplete) return t('whatif_measured', numbers);
     if (measurement === pairs) {
       const strongestPair = [...pairs.results.values()]
@@ -196,20 +196,20 @@ export class Importance {
 
   paintLoss(sign, loss, maximum) {
     const colour = scaleColour(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / maximum)));
-    sign.textContent = rounded(loss);
+    sign.textContent = formatTile(loss);
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 
   /** Negative interactions are orange, positive ones blue. */
   paintInteraction(sign, value, maximum) {
     const colour = scaleColour('difference', 0.5 + (MAX_COLOUR_SHARE * value) / maximum / 2);
-    sign.textContent = rounded(value);
+    sign.textContent = formatTile(value);
     sign.style.cssText = `background:${cssColour(colour)};color:${textColourOn(colour)}`;
   }
 }
 
-/** Two decimals, without a negative zero. */
-function rounded(number) {
+/** One decimal, or none for numbers of two digits; zero has no sign. */
+function formatTile(number) {
   const text = formatSigned(number, Math.abs(number) < 9.95 ? 1 : 0);
   return text === '−0.0' ? '0.0' : text;
 }

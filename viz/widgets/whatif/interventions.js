@@ -1,6 +1,6 @@
 // Interventions in the server's format: a list of objects. The page state and the permalink store it as text.
 
-import { transferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
+import { keepTransferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
@@ -34,8 +34,9 @@ export const interventions = () => parseInterventions(state.interventions);
 
 const currentState = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
 
-/** The step's interventions that fit the current sentence. */
-const fitting = ({ text, sentence }) => (sentence === sentenceKey(state.translation) ? text : transferable(state.translation, text));
+/** The interventions of a step that apply to the current sentence, as text. */
+const fittingText = ({ text, sentence }) =>
+  sentence === sentenceKey(state.translation) ? text : keepTransferable(state.translation, text);
 
 /** Set the interventions as one undo step. */
 export function setInterventions(list) {
@@ -49,7 +50,7 @@ export function setInterventions(list) {
 /** Go to the nearest step that differs from the current state. */
 function step(from, to) {
   while (from.length) {
-    const text = fitting(from.pop());
+    const text = fittingText(from.pop());
     if (text === state.interventions) continue;
     to.push(currentState());
     set({ interventions: text });
@@ -60,7 +61,7 @@ function step(from, to) {
 export const undo = () => step(undoStack, redoStack);
 export const redo = () => step(redoStack, undoStack);
 
-const hasStep = (steps) => steps.some((step) => fitting(step) !== state.interventions);
+const hasStep = (steps) => steps.some((step) => fittingText(step) !== state.interventions);
 
 export const canUndo = () => hasStep(undoStack);
 export const canRedo = () => hasStep(redoStack);
@@ -111,7 +112,7 @@ export function copyHead(kind, { layer, head }, from) {
   const intervention = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
   replaceIntervention(
     (item) => HEAD_ACTIONS.has(item.action) && item.kind === kind && item.layer === layer && item.head === head,
-    toggled(intervention),
+    unlessSet(intervention),
   );
 }
 
@@ -136,11 +137,11 @@ export function borrowMap(kind, index, text, layers) {
 }
 
 /** The intervention, or null if it is already set. */
-const toggled = (intervention) =>
+const unlessSet = (intervention) =>
   interventions().some((item) => JSON.stringify(item) === JSON.stringify(intervention)) ? null : intervention;
 
 /** Switch off every head of a kind except one. */
-export function allButOne(kind, { layer, head }, layers, heads) {
+export function removeAllButOne(kind, { layer, head }, layers, heads) {
   const others = interventions().filter((intervention) => !(HEAD_ACTIONS.has(intervention.action) && intervention.kind === kind));
   const list = [];
   for (let layerIndex = 0; layerIndex < layers; layerIndex++) {
@@ -162,19 +163,19 @@ export function replaceIntervention(matches, intervention = null) {
 export const characterOffset = (text, index) => [...text.slice(0, index)].length;
 
 /** The heads of an intervention as text: "Cross L1·H4"; after another one of its kind "L3·H3". */
-function placeText(intervention, sameKind = false) {
+function headsText(intervention, sameKind = false) {
   const [layer, head] = headIndices(intervention);
   if (layer === null && head === null) return t(`whatif_all_${intervention.kind}`);
-  const place =
+  const heads =
     layer === null
       ? t('whatif_head_everywhere', { head: (head ?? 0) + 1 })
       : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
-  return sameKind ? place : `${t(`kind_${intervention.kind}_short`)} ${place}`;
+  return sameKind ? heads : `${t(`kind_${intervention.kind}_short`)} ${heads}`;
 }
 
 /** Short text of an intervention for its chip. */
 export function interventionText(intervention, sentence) {
-  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: placeText(intervention), how: effectText(intervention) });
+  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: headsText(intervention), how: effectText(intervention) });
   if (['mask', 'erase', 'swap'].includes(intervention.action)) {
     const word = [...sentence].slice(intervention.start, intervention.end).join('');
     return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
@@ -211,7 +212,7 @@ export function changesText(list, sentence) {
 function headNames(list, sentence) {
   const named = list.slice(0, MAX_NAMED);
   const off = list.every((entry) => entry.action === 'remove');
-  const name = (item, index) => (off ? placeText(item, item.kind === named[index - 1]?.kind) : interventionText(item, sentence));
+  const name = (item, index) => (off ? headsText(item, item.kind === named[index - 1]?.kind) : interventionText(item, sentence));
   const description = named.map(name).join(t('list_comma'));
   const restCount = list.length - named.length;
   return restCount ? t('whatif_and_more', { changes: description, count: restCount }) : description;

@@ -67,7 +67,7 @@ export class MapSource {
   }
 
   /**
-   * Read the source that replaces the map of a head, and show an error if it cannot.
+   * Reads the replacement for a head's map. Shows an error if it is invalid.
    * @param {{ layer: number | string, head: number | string }} head
    * @returns {string | { layer: number, head: number } | null} a sentence ("" if none was typed) or a head (null if it
    *   cannot be copied there)

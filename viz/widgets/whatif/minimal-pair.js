@@ -40,11 +40,11 @@ export function swapsBetween(text, otherText) {
     for (const run of runs) swaps.push(...makeSwap(text, oldWords, otherText, words, run));
     [i, j] = [nextOld + 1, nextWord + 1];
   }
-  return merged(swaps);
+  return mergeOverlapping(swaps);
 }
 
 /** Merge insertions on both sides of a word into one swap, because swaps must not overlap. */
-function merged(swaps) {
+function mergeOverlapping(swaps) {
   const mergedSwaps = [];
   for (const swap of swaps) {
     const last = mergedSwaps.at(-1);
@@ -90,8 +90,14 @@ export class MinimalPair {
   constructor() {
     this.description = make('label', {});
     this.field = make('textarea', { rows: 2, spellcheck: 'false', onkeydown: (event) => this.press(event) });
-    this.go = make('button', { type: 'submit', class: 'link' });
-    this.element = make('form', { class: 'pair', onsubmit: (event) => this.compare(event) }, this.description, this.field, this.go);
+    this.submitButton = make('button', { type: 'submit', class: 'link' });
+    this.element = make(
+      'form',
+      { class: 'pair', onsubmit: (event) => this.compare(event) },
+      this.description,
+      this.field,
+      this.submitButton,
+    );
     this.description.append(make('span', {}));
     this.drawnText = '';
   }
@@ -100,11 +106,11 @@ export class MinimalPair {
     this.translation = translation;
     this.description.firstChild.textContent = t('whatif_pair');
     this.field.setAttribute('aria-label', t('whatif_pair'));
-    this.go.textContent = t('whatif_pair_go');
+    this.submitButton.textContent = t('whatif_pair_go');
     this.field.lang = translation.model.source;
-    const now = applySwaps(translation.source_text, interventions());
-    if (now !== this.drawnText) this.field.value = now; // keep the text until the sentence or the swaps change
-    this.drawnText = now;
+    const currentText = applySwaps(translation.source_text, interventions());
+    if (currentText !== this.drawnText) this.field.value = currentText; // keeps typed text until the sentence or the swaps change
+    this.drawnText = currentText;
   }
 
   press(event) {

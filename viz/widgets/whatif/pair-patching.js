@@ -1,5 +1,5 @@
-// Activation patching of a minimal pair: which states and heads of the first sentence, written into the second one's run,
-// bring the first sentence's word back.
+// Activation patching of a minimal pair: finds the states and heads of the first sentence that restore its word when they
+// are copied into the second sentence's run.
 
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
@@ -12,9 +12,9 @@ import { interventions } from './interventions.js';
 import { MAX_SECONDS, Measurement } from './measurement.js';
 import { applySwaps } from './minimal-pair.js';
 
-const MAX_LISTED = 5; // heads
-const MAX_NUMBERED = 16; // tokens; in a wider table the numbers are only titles
-const WHOLE_LEAD = 0.9; // share that counts as the whole lead
+const MAX_LISTED_HEADS = 5;
+const MAX_NUMBERED = 16; // tokens; wider tables show numbers in tooltips only
+const WHOLE_LEAD = 0.9; // share from which a state restores the whole lead
 
 const formatShare = (share) => formatSigned(share, 2);
 const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the difference scale
@@ -22,7 +22,7 @@ const toLevel = (share) => (1 + Math.max(-1, Math.min(1, share))) / 2; // on the
 export class PairPatching {
   /** @param {import('../core/server.js').Server} server */
   constructor(server) {
-    this.offered = Boolean(server.patch_pair);
+    this.isOffered = Boolean(server.patch_pair);
     this.key = '';
     /** @type {{ request: any, other: string }} */
     this.query = { request: null, other: '' };
@@ -39,12 +39,12 @@ export class PairPatching {
     );
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
-    this.run = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
+    this.runButton = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
     this.progress = make('span', { class: 'quiet numeric', role: 'status' });
     this.result = make('p', {});
     this.states = make('div', { class: 'states' });
     this.heads = new HeadBars();
-    const line = make('div', { class: 'more' }, this.run, this.progress);
+    const line = make('div', { class: 'more' }, this.runButton, this.progress);
     this.element = make(
       'section',
       { class: 'patching', hidden: true },
@@ -55,7 +55,7 @@ export class PairPatching {
   /** Offers the measurement if words of the sentence are swapped and nothing else is changed. */
   draw(translation) {
     const list = interventions();
-    this.element.hidden = !this.offered || !list.length || list.some(({ action }) => action !== 'swap');
+    this.element.hidden = !this.isOffered || !list.length || list.some(({ action }) => action !== 'swap');
     if (this.element.hidden) return;
     this.translation = translation;
     const query = { request: translation.requestValues(), other: applySwaps(translation.source_text, list) };
@@ -76,8 +76,8 @@ export class PairPatching {
 
   drawResult() {
     const { measurement, answer } = this;
-    this.run.hidden = measurement.isComplete;
-    this.run.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
+    this.runButton.hidden = measurement.isComplete;
+    this.runButton.textContent = t(measurement.running ? 'whatif_measure_stop' : 'patching_run');
     this.progress.textContent = this.progressText();
     for (const part of [this.result, this.states, this.heads.element]) part.hidden = !answer;
     if (!answer) return;
@@ -89,11 +89,11 @@ export class PairPatching {
     replace(this.result, ...(measurement.isComplete ? this.resultText(states, heads) : []));
     this.drawStates(states);
     const maximum = Math.max(Math.abs(heads[0]?.share ?? 0), 1e-9);
-    const items = heads.slice(0, MAX_LISTED).map((each) => ({
-      ...each,
-      share: each.share / maximum,
-      level: toLevel(Math.sign(each.share)),
-      numbers: [formatShare(each.share)],
+    const items = heads.slice(0, MAX_LISTED_HEADS).map((head) => ({
+      ...head,
+      share: head.share / maximum,
+      level: toLevel(Math.sign(head.share)),
+      numbers: [formatShare(head.share)],
     }));
     this.heads.draw(items);
   }
@@ -102,21 +102,21 @@ export class PairPatching {
     const { measurement } = this;
     if (measurement.fault) return measurement.fault;
     if (!measurement.results.size || measurement.isComplete) return '';
-    const numbers = { done: measurement.results.size, all: measurement.all, limit: MAX_SECONDS };
-    return t(measurement.late ? 'whatif_measured_late' : 'whatif_measured', numbers);
+    const numbers = { done: measurement.results.size, all: measurement.measurementCount, limit: MAX_SECONDS };
+    return t(measurement.hasTimedOut ? 'whatif_measured_late' : 'whatif_measured', numbers);
   }
 
-  /** The heads whose shares are known, by share. */
+  /** The heads with measured shares, in descending order. */
   listHeads(shares) {
     const count = this.translation.heads('encoder');
-    const places = KINDS.filter((kind) => this.translation.tensors[kind]).flatMap((kind) =>
+    const heads = KINDS.filter((kind) => this.translation.tensors[kind]).flatMap((kind) =>
       Array.from({ length: this.translation.layers(kind) * count }, (_, position) => ({
         kind,
         layer: Math.floor(position / count),
         head: position % count,
       })),
     );
-    return shares.map((share, index) => ({ ...places[index], share })).sort((a, b) => b.share - a.share);
+    return shares.map((share, index) => ({ ...heads[index], share })).sort((a, b) => b.share - a.share);
   }
 
   /** Names the deepest layer in which one token's state brings the word back, and the best head. */

@@ -9,7 +9,7 @@ import { LatestRequest } from '../core/latest-request.js';
 import { t } from '../core/i18n.js';
 import { HeadBars, headName } from './head-bars.js';
 
-const MAX_LISTED_HEADS = 5; // heads
+const MAX_LISTED_HEADS = 5;
 const [SIZE, MARGIN] = [190, 30]; // pixels: scatter plot and its margins
 
 /** Spearman's ρ: the correlation of two lists' ranks, with mean ranks for ties. */
@@ -67,27 +67,27 @@ export class PredictedHeads {
   }
 
   drawHeads() {
-    const measured = (head) => this.losses.get(this.toKey(head))?.loss;
-    const size = (head) => Math.abs(measured(head) ?? head.predicted);
-    const all = this.heads.length > 0 && this.heads.every((head) => measured(head) !== undefined);
-    const order = [...this.heads].sort(all ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
+    const getLoss = (head) => this.losses.get(this.toKey(head))?.loss;
+    const size = (head) => Math.abs(getLoss(head) ?? head.predicted);
+    const isMeasured = this.heads.length > 0 && this.heads.every((head) => getLoss(head) !== undefined);
+    const order = [...this.heads].sort(isMeasured ? (a, b) => size(b) - size(a) : (a, b) => Math.abs(b.predicted) - Math.abs(a.predicted));
     const best = order.slice(0, MAX_LISTED_HEADS);
     const maximum = Math.max(...best.map(size), 1e-9);
     const format = (value) => (value === undefined ? '–' : formatEffect(value));
     const items = best.map((head) => ({
       ...head,
       share: size(head) / maximum,
-      level: effectLevel(Math.sign(measured(head) ?? head.predicted)),
-      numbers: [format(head.predicted), format(measured(head))],
+      level: effectLevel(Math.sign(getLoss(head) ?? head.predicted)),
+      numbers: [format(head.predicted), format(getLoss(head))],
     }));
     this.list.draw(items, [t('effects_head'), '', t('effects_predicted'), t('effects_measured')]);
-    if (all) this.drawScatterPlot(this.heads.map((head) => ({ ...head, measured: measured(head) })));
+    if (isMeasured) this.drawScatterPlot(this.heads.map((head) => ({ ...head, measured: getLoss(head) })));
     else replace(this.cloud);
   }
 
   /**
-   * Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. A point tells
-   * its head and numbers.
+   * Scatter plot of the heads: predicted (x) and measured (y) losses on square-root axes, with the diagonal. A
+   * point's tooltip shows its head and numbers.
    * @param {{ kind: string, layer: number, head: number, predicted: number, measured: number }[]} heads
    */
   drawScatterPlot(heads) {

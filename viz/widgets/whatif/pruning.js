@@ -7,37 +7,41 @@ import { state } from '../core/state.js';
 import { faultText, t } from '../core/i18n.js';
 import { setInterventions, interventions, isHead } from './interventions.js';
 
-const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [150, 34, 10, 22, 30]; // pixels: height of the curve and its margins
+const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [150, 34, 10, 22, 30]; // pixels: height of the curve and its margins
 
 export class Pruning {
-  /** `askCurve` and `askChange` call the server; `importance` has this sentence's order once it is measured. */
-  constructor(askCurve, askChange, importance) {
-    this.askCurve = askCurve;
-    this.askChange = askChange;
+  /** `fetchCurve` and `fetchChange` call the server; `importance` has this sentence's order once it is measured. */
+  constructor(fetchCurve, fetchChange, importance) {
+    this.fetchCurve = fetchCurve;
+    this.fetchChange = fetchChange;
     this.importance = importance;
     this.curves = new Map(); // model → corpus curve, or null
     this.loading = false; // a curve is being loaded
     this.key = '';
     this.request = null;
     this.result = null; // the server's result for the interventions
-    this.by = 'corpus';
+    this.orderName = 'corpus';
     this.turn = 0;
     this.running = false;
-    this.first = null; // number of removed heads at which this sentence first changes; 0: never
-    this.looked = 0;
+    this.firstChange = null; // number of removed heads at which this sentence's translation first changes; 0: never
+    this.checkedCount = 0;
     this.fault = '';
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.count = make('b', { class: 'numeric' });
     this.point = make('p', { class: 'quiet numeric' });
     this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.drawText(), onchange: () => this.prune() });
-    this.beside = make('p', { class: 'quiet' });
+    this.otherNote = make('p', { class: 'quiet' });
     this.orders = make('div', { class: 'segments', role: 'group' });
-    this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.findFirstChange()) });
+    this.findButton = make('button', {
+      type: 'button',
+      class: 'link',
+      onclick: () => (this.running ? this.stop() : this.findFirstChange()),
+    });
     this.searchStatus = make('p', { class: 'quiet numeric', role: 'status' });
     this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
     this.source = make('p', { class: 'quiet' });
-    this.orderSwitch = make(
+    this.controls = make(
       'div',
       { class: 'prune' },
       this.plot,
@@ -45,12 +49,12 @@ export class Pruning {
       this.count,
       this.point,
       this.orders,
-      this.beside,
-      make('div', { class: 'more' }, this.find),
+      this.otherNote,
+      make('div', { class: 'more' }, this.findButton),
       this.searchStatus,
       this.source,
     );
-    this.element = make('section', { class: 'pruning' }, this.title, this.description, this.orderSwitch);
+    this.element = make('section', { class: 'pruning' }, this.title, this.description, this.controls);
     new ResizeObserver(() => this.curve && this.drawCurve()).observe(this.plot);
   }
 
@@ -62,7 +66,7 @@ export class Pruning {
   order() {
     const ownOrder = this.importance.single.isComplete ? this.importance.byLoss() : null;
     const corpus = this.curve?.order ?? null;
-    return (this.by === 'sentence' ? (ownOrder ?? corpus) : (corpus ?? ownOrder)) ?? [];
+    return (this.orderName === 'sentence' ? (ownOrder ?? corpus) : (corpus ?? ownOrder)) ?? [];
   }
 
   /** `result`: the server's result for the interventions. */
@@ -71,7 +75,7 @@ export class Pruning {
     const key = JSON.stringify(translation.requestValues());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.requestValues()];
-      this.by = 'corpus'; // the previous sentence's losses do not apply
+      this.orderName = 'corpus'; // the previous sentence's losses do not apply
       this.reset();
     }
     this.fetch(translation.model.name);
@@ -81,7 +85,7 @@ export class Pruning {
 
   reset() {
     this.turn += 1;
-    [this.running, this.first, this.looked, this.fault] = [false, null, 0, ''];
+    [this.running, this.firstChange, this.checkedCount, this.fault] = [false, null, 0, ''];
   }
 
   /** Load the model's curve once. */
@@ -90,7 +94,7 @@ export class Pruning {
     this.curves.set(name, null);
     this.loading = true;
     try {
-      const { curve } = await this.askCurve({ request: this.request });
+      const { curve } = await this.fetchCurve({ request: this.request });
       this.curves.set(name, curve);
     } catch (error) {
       this.curves.delete(name);
@@ -104,7 +108,7 @@ export class Pruning {
 
   drawControls() {
     const order = this.order();
-    this.orderSwitch.hidden = !order.length;
+    this.controls.hidden = !order.length;
     const isUnknown = this.loading && !order.length;
     this.description.textContent = isUnknown ? '' : t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
     if (!order.length) return;
@@ -113,18 +117,18 @@ export class Pruning {
     this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
     if (document.activeElement !== this.slider) this.slider.value = this.countOff(order);
     this.orders.hidden = !(hasOwnOrder && this.curve);
-    const one = (name) => {
+    const orderButton = (name) => {
       const pick = () => {
-        this.by = name;
+        this.orderName = name;
         this.reset();
         this.drawControls();
       };
-      return make('button', { type: 'button', 'aria-pressed': String(name === this.by), onclick: pick }, t(`whatif_order_${name}`));
+      return make('button', { type: 'button', 'aria-pressed': String(name === this.orderName), onclick: pick }, t(`whatif_order_${name}`));
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
-    reconcile(this.orders, one('corpus'), one('sentence'));
-    this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
-    this.find.hidden = this.first !== null;
+    reconcile(this.orders, orderButton('corpus'), orderButton('sentence'));
+    this.findButton.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
+    this.findButton.hidden = this.firstChange !== null;
     this.searchStatus.textContent = this.searchText();
     this.plot.hidden = this.source.hidden = !this.curve;
     this.drawText();
@@ -132,9 +136,9 @@ export class Pruning {
 
   searchText() {
     if (this.fault) return this.fault;
-    if (this.first) return t('whatif_first_change', { count: this.first });
-    if (this.first === 0) return t('whatif_never_changes');
-    return this.looked ? t('whatif_looked', { count: this.looked }) : '';
+    if (this.firstChange) return t('whatif_first_change', { count: this.firstChange });
+    if (this.firstChange === 0) return t('whatif_never_changes');
+    return this.checkedCount ? t('whatif_looked', { count: this.checkedCount }) : '';
   }
 
   /** Number of heads that are off, counted from the start of the order up to the first that is on. */
@@ -151,13 +155,12 @@ export class Pruning {
   /** Text for the slider position, updated while dragging. */
   drawText() {
     const count = Number(this.slider.value);
-    const all = Number(this.slider.max);
-    this.count.textContent = t('whatif_prune', { count, all });
-    const point = this.by === 'corpus' && this.curve ? this.pointAt(count) : null;
+    this.count.textContent = t('whatif_prune', { count, all: Number(this.slider.max) });
+    const point = this.orderName === 'corpus' && this.curve ? this.pointAt(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
-    const beside = Boolean(this.result) && interventions().length !== this.countOff(this.order());
-    this.beside.textContent = beside ? t('whatif_prune_beside') : '';
-    this.beside.hidden = !beside;
+    const hasOthers = Boolean(this.result) && interventions().length !== this.countOff(this.order());
+    this.otherNote.textContent = hasOthers ? t('whatif_prune_beside') : '';
+    this.otherNote.hidden = !hasOthers;
     this.point.textContent = point
       ? t(point.same === 1 ? 'whatif_point_same' : 'whatif_point', {
           count: point.off,
@@ -178,30 +181,32 @@ export class Pruning {
     const order = this.order();
     const before = new Set(order.slice(0, this.countOff(order)).map(headKey));
     const off = order.slice(0, Number(this.slider.value));
-    const now = new Set(off.map(headKey));
-    const others = interventions().filter(
+    const removedNow = new Set(off.map(headKey));
+    const keptInterventions = interventions().filter(
       (intervention) =>
-        intervention.action !== 'remove' || !isHead(intervention) || !(before.has(headKey(intervention)) || now.has(headKey(intervention))),
+        intervention.action !== 'remove' ||
+        !isHead(intervention) ||
+        !(before.has(headKey(intervention)) || removedNow.has(headKey(intervention))),
     );
-    setInterventions([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
+    setInterventions([...keptInterventions, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
 
   drawCurve() {
     const { points, corpus, sentences, ranked_on } = this.curve;
     const plotWidth = this.plot.clientWidth;
     if (!plotWidth) return;
-    const all = points.at(-1).off;
+    const headCount = points.at(-1).off;
     const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
-    const x = (off) => LEFT + (off / all) * (plotWidth - LEFT - RIGHT);
-    const y = (chrf) => TOP + (1 - chrf / high) * (TALL - TOP - BOTTOM);
-    const makeText = (text, attributes) => svg('text', { 'font-size': 12, ...attributes }, text);
+    const x = (off) => LEFT + (off / headCount) * (plotWidth - LEFT - RIGHT);
+    const y = (chrf) => TOP + (1 - chrf / high) * (HEIGHT - TOP - BOTTOM);
+    const label = (text, attributes) => svg('text', { 'font-size': 12, ...attributes }, text);
     const levels = [0, high / 2, high].flatMap((level) => [
       svg('line', { class: 'level', x1: LEFT, x2: plotWidth - RIGHT, y1: y(level), y2: y(level) }),
-      makeText(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
+      label(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
     ]);
-    const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
+    const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * headCount) / 4));
     const below = marks.map((off) =>
-      makeText(String(off), { x: x(off), y: TALL - BOTTOM + 18, 'text-anchor': off === all ? 'end' : 'middle' }),
+      label(String(off), { x: x(off), y: HEIGHT - BOTTOM + 18, 'text-anchor': off === headCount ? 'end' : 'middle' }),
     );
     const line = svg('path', {
       class: 'line',
@@ -209,30 +214,30 @@ export class Pruning {
     });
     const count = Number(this.slider.value);
     const currentChrf = interpolate(points, count);
-    const now =
-      this.by === 'corpus'
+    const position =
+      this.orderName === 'corpus'
         ? [
             svg('line', { class: 'now', x1: x(count), x2: x(count), y1: y(currentChrf), y2: y(0) }),
             svg('circle', { class: 'dot', cx: x(count), cy: y(currentChrf), r: 5 }),
           ]
         : [];
     const first =
-      this.first && this.by === 'corpus'
-        ? [svg('line', { class: 'first', x1: x(this.first), x2: x(this.first), y1: TOP - 6, y2: y(0) })]
+      this.firstChange && this.orderName === 'corpus'
+        ? [svg('line', { class: 'first', x1: x(this.firstChange), x2: x(this.firstChange), y1: TOP - 6, y2: y(0) })]
         : [];
-    const name = t('whatif_curve', { sentences, all });
-    const parts = [...levels, ...below, line, ...first, ...now, makeText('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
-    reconcile(this.plot, svg('svg', { width: plotWidth, height: TALL, role: 'img', 'aria-label': name }, ...parts));
-    this.scale = { all, wide: plotWidth };
+    const name = t('whatif_curve', { sentences, all: headCount });
+    const parts = [...levels, ...below, line, ...first, ...position, label('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
+    reconcile(this.plot, svg('svg', { width: plotWidth, height: HEIGHT, role: 'img', 'aria-label': name }, ...parts));
+    this.scale = { headCount, width: plotWidth };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }
 
   /** Clicking the curve moves the slider. */
   pick(event) {
-    if (!this.scale || this.by !== 'corpus') return;
-    const { all, wide } = this.scale;
-    const share = ((event.clientX - this.plot.getBoundingClientRect().left) / pageZoom() - LEFT) / (wide - LEFT - RIGHT);
-    this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
+    if (!this.scale || this.orderName !== 'corpus') return;
+    const { headCount, width } = this.scale;
+    const share = ((event.clientX - this.plot.getBoundingClientRect().left) / pageZoom() - LEFT) / (width - LEFT - RIGHT);
+    this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * headCount));
     this.drawText();
     this.prune();
   }
@@ -250,12 +255,12 @@ export class Pruning {
     [this.running, this.fault] = [true, ''];
     this.drawControls();
     try {
-      while (turn === this.turn && this.first === null && state.tab === 'whatif') {
-        const { found, next, all } = await this.askChange({ request: this.request, order, first: this.looked + 1 });
+      while (turn === this.turn && this.firstChange === null && state.tab === 'whatif') {
+        const { found, next, all } = await this.fetchChange({ request: this.request, order, first: this.checkedCount + 1 });
         if (turn !== this.turn) return;
-        this.looked = (found ?? next) - 1;
-        if (found) this.first = found;
-        else if (next > all) this.first = 0;
+        this.checkedCount = (found ?? next) - 1;
+        if (found) this.firstChange = found;
+        else if (next > all) this.firstChange = 0;
         this.drawControls();
       }
     } catch (error) {

@@ -10,13 +10,13 @@ import { replaceIntervention } from './interventions.js';
 const DRAG_PIXELS = 160; // pixels of drag from weight zero to one
 const CLICK_PIXELS = 4; // drags shorter than this are clicks
 /** @type {Record<string, number>} increments by key */
-const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
+const KEY_STEPS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 
 /** Set one weight of a row; distribute the remainder in proportion to the others, or evenly if they are zero. */
-export function rescaled(row, column, amount) {
+export function rescaleRow(row, column, amount) {
   const others = [...row.keys()].filter((otherColumn) => otherColumn !== column && row[otherColumn] === row[otherColumn]);
   if (!others.length) return row.slice();
-  const sum = others.reduce((all, position) => all + row[position], 0);
+  const sum = others.reduce((total, position) => total + row[position], 0);
   return row.map((weight, index) => {
     if (index === column) return amount;
     if (weight !== weight) return weight; // masked
@@ -38,11 +38,11 @@ export class WeightEditor {
       oninput: () => this.preview(Number(this.slider.value)),
       onchange: () => this.set(Number(this.slider.value)),
     });
-    this.reading = make('output', { class: 'numeric' });
-    this.restText = make('span', { class: 'quiet numeric', role: 'status' });
+    this.amountText = make('output', { class: 'numeric' });
+    this.remainderText = make('span', { class: 'quiet numeric', role: 'status' });
     this.hint = make('p', { class: 'quiet' });
-    this.label = make('label', { class: 'sample' }, this.description, this.slider, this.reading);
-    this.element = make('div', { class: 'one-weight' }, this.label, this.restText, this.hint);
+    this.label = make('label', { class: 'sample' }, this.description, this.slider, this.amountText);
+    this.element = make('div', { class: 'one-weight' }, this.label, this.remainderText, this.hint);
     this.knob = make('div', {
       class: 'knob',
       role: 'slider',
@@ -55,7 +55,7 @@ export class WeightEditor {
       onpointermove: (event) => this.drag(event),
       onpointerup: (event) => this.endDrag(event),
       onpointercancel: () => this.cancel(),
-      onclick: (event) => this.pulled && event.stopPropagation(), // keep the pin after a drag
+      onclick: (event) => this.isDragging && event.stopPropagation(), // keep the pin after a drag
       onkeydown: (event) => this.press(event),
     });
   }
@@ -69,7 +69,7 @@ export class WeightEditor {
     const isOnlyCell =
       cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((item) => item === item).length < 2;
     const possible = weight === weight && !isOnlyCell;
-    this.label.hidden = this.restText.hidden = this.knob.hidden = !possible;
+    this.label.hidden = this.remainderText.hidden = this.knob.hidden = !possible;
     this.hint.hidden = possible && !state.words;
     this.hint.textContent = t(
       state.words ? 'whatif_drag_tokens' : !isSingleHead ? 'whatif_drag_one' : isOnlyCell ? 'whatif_drag_alone' : 'whatif_drag_hint',
@@ -78,7 +78,7 @@ export class WeightEditor {
     if (!possible) return;
     this.view = view;
     this.cell = { row, column };
-    this.at = {
+    this.target = {
       kind: view.kind,
       layer: view.layer,
       head: view.head,
@@ -106,9 +106,9 @@ export class WeightEditor {
   showAmount(amount) {
     this.amount = amount;
     this.slider.value = amount;
-    this.reading.textContent = twoDecimals(amount);
+    this.amountText.textContent = twoDecimals(amount);
     this.knob.setAttribute('aria-valuenow', twoDecimals(amount));
-    this.restText.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
+    this.remainderText.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
   }
 
   /** Preview the row on the map; the model runs on release. */
@@ -117,25 +117,25 @@ export class WeightEditor {
     const { view, cell } = this;
     const width = view.columns.length;
     const weights = view.weights.slice();
-    weights.set(rescaled(weights.subarray(cell.row * width, (cell.row + 1) * width), cell.column, amount), cell.row * width);
+    weights.set(rescaleRow(weights.subarray(cell.row * width, (cell.row + 1) * width), cell.column, amount), cell.row * width);
     const { maps, source, title, names, read } = this.heads();
-    const promised = { ...view, weights };
+    const previewView = { ...view, weights };
     const marks = this.heads().currentMarks();
-    maps.show(source, promised, { name: names.mapName(title.textContent) });
+    maps.show(source, previewView, { name: names.mapName(title.textContent) });
     maps.highlight(marks);
-    read?.(source, promised, effectiveHighlight(marks));
+    read?.(source, previewView, effectiveHighlight(marks));
   }
 
   set(amount) {
-    const { at } = this;
-    const isSame = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === at[name]);
-    replaceIntervention(isSame, { action: 'drag', ...at, amount: Math.round(100 * amount) / 100 });
+    const { target } = this;
+    const isSame = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === target[name]);
+    replaceIntervention(isSame, { action: 'drag', ...target, amount: Math.round(100 * amount) / 100 });
   }
 
   startDrag(event) {
     if (event.button) return;
     this.start = { y: event.clientY, amount: this.amount };
-    this.pulled = false;
+    this.isDragging = false;
     this.knob.setPointerCapture(event.pointerId);
   }
 
@@ -143,14 +143,14 @@ export class WeightEditor {
     if (!this.start) return;
     event.stopPropagation(); // suppress hover while dragging
     const up = this.start.y - event.clientY;
-    if (!this.pulled && Math.abs(up) < CLICK_PIXELS) return;
-    this.pulled = true;
+    if (!this.isDragging && Math.abs(up) < CLICK_PIXELS) return;
+    this.isDragging = true;
     this.knob.classList.add('pulled');
     this.preview(clampAmount(this.start.amount + up / DRAG_PIXELS));
   }
 
   endDrag(event) {
-    if (this.start && this.pulled) {
+    if (this.start && this.isDragging) {
       event.stopPropagation();
       this.set(this.amount);
     }
@@ -160,7 +160,7 @@ export class WeightEditor {
 
   /** Discard the preview. */
   cancel() {
-    if (this.start && this.pulled) this.preview(this.start.amount);
+    if (this.start && this.isDragging) this.preview(this.start.amount);
     this.start = null;
     this.knob.classList.remove('pulled');
   }
@@ -171,7 +171,7 @@ export class WeightEditor {
       this.cancel();
       return;
     }
-    const step = KEYS[event.key];
+    const step = KEY_STEPS[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation(); // keep arrow keys from selecting another head

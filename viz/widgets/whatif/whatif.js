@@ -1,4 +1,4 @@
-// The Change view. Left: the wall, which switches heads. Middle: each word, or a map before and after. Right: all changes.
+// The Change view. Left: the wall, where clicks change heads. Middle: the words, or a map before and after. Right: all interventions.
 
 import { Translation } from '../core/translation.js';
 import { callWithRetry } from '../core/boot.js';
@@ -16,7 +16,7 @@ import { ChangedSentence } from './changed-sentence.js';
 import { WordComparison } from './word-comparison.js';
 import {
   BRUSHES,
-  allButOne,
+  removeAllButOne,
   borrowMap,
   interventionAt,
   interventions,
@@ -37,7 +37,7 @@ import { WeightEditor } from './weight-editor.js';
 import { Pruning } from './pruning.js';
 import { ErrorNote } from './error-note.js';
 
-const DEBOUNCE_MS = 150;
+const DEBOUNCE_MS = 150; // milliseconds between the last change and the request
 const SIDES = ['before', 'changed'];
 const PANES = ['words', 'map'];
 const DISPLAY_FIELDS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
@@ -53,7 +53,7 @@ class WhatIfTab {
   constructor(root, server) {
     this.root = root;
     this.server = server;
-    this.refused = false; // the server rejected the interventions
+    this.isRejected = false; // whether the server has rejected the interventions
     this.result = null; // the server's result; null without interventions
     this.base = null; // the translation that the result belongs to
     this.ownOutput = null; // the model's output without interventions and reranking, if reranking changed it
@@ -63,7 +63,7 @@ class WhatIfTab {
     this.update();
   }
 
-  open() {
+  isVisible() {
     return state.tab === 'whatif' && Boolean(this.heads) && Boolean(state.translation);
   }
 
@@ -71,15 +71,15 @@ class WhatIfTab {
     const { row, column, hoverRow, hoverColumn, preview, pinned } = VIEW_STATE;
     this.board = new WordComparison();
     this.sentence = new ChangedSentence();
-    this.refusal = new ErrorNote((action) => this.getField(action));
+    this.errorNote = new ErrorNote((action) => this.getField(action));
     this.store = createStore(
       { row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', pane: 'words', answer: 0 },
       pageStore,
     );
-    this.latest = new LatestRequest(this.root, this.refusal.element, 'error_our_fault');
+    this.latest = new LatestRequest(this.root, this.errorNote.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
-      ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
-      ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
+      ...{ store: this.store, source: () => this.source(), isVisible: () => this.isVisible(), redraws: ['side', 'answer'] },
+      ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], viewModes: ['matrix'] },
       callbacks: { choose: (head, event) => this.choose(head, event) },
       shortKinds: () => true,
       wallName: () => t('whatif_wall'),
@@ -87,9 +87,9 @@ class WhatIfTab {
     this.buildWall();
     this.buildMiddle();
     this.buildChanges();
-    this.store.on([...DISPLAY_FIELDS, 'side', 'brush', 'answer', 'pane'], () => this.open() && this.draw());
-    this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
-    mountKeyboard(() => (this.open() ? this.heads : null));
+    this.store.on([...DISPLAY_FIELDS, 'side', 'brush', 'answer', 'pane'], () => this.isVisible() && this.draw());
+    this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.isVisible() && this.drawHead());
+    mountKeyboard(() => (this.isVisible() ? this.heads : null));
     document.addEventListener('keydown', (event) => this.press(event));
   }
 
@@ -136,7 +136,7 @@ class WhatIfTab {
       this.importance,
     );
     this.words = new SourceWords();
-    const parts = [this.board.total, this.chips.element, this.refusal.home, this.examples.element];
+    const parts = [this.board.total, this.chips.element, this.errorNote.defaultParent, this.examples.element];
     this.heads.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
   }
 
@@ -157,11 +157,11 @@ class WhatIfTab {
     if (state.tab !== 'whatif' || !translation) return;
     if (!this.heads) this.build();
     const changes = interventions();
-    this.refused = false;
+    this.isRejected = false;
     const request = translation.requestValues();
     if (!changes.length && !translation.isOverruled) {
       this.latest.cancel();
-      this.refusal.element.textContent = '';
+      this.errorNote.element.textContent = '';
       this.onAnswer(null, translation);
       return;
     }
@@ -179,15 +179,15 @@ class WhatIfTab {
           return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
         } catch (error) {
           if (turn === this.latest.turn) {
-            this.refused = true;
+            this.isRejected = true;
             this.onAnswer(null, translation); // the old result belongs to other interventions
-            this.refusal.moveToField(error.fault);
+            this.errorNote.moveToField(error.fault);
           }
           throw error;
         }
       },
       ({ own, ...result }) => {
-        this.refusal.element.textContent = '';
+        this.errorNote.element.textContent = '';
         const changed = changes.length ? { ...result, answer: new Translation(result.answer), held: new Translation(result.held) } : null;
         this.onAnswer(changed, translation, own && new Translation(own));
       },
@@ -212,7 +212,7 @@ class WhatIfTab {
 
   draw() {
     if (this.base !== state.translation) return; // wait for the result
-    this.board.draw(this.result, this.before, { changes: interventions(), refused: this.refused });
+    this.board.draw(this.result, this.before, { changes: interventions(), isRejected: this.isRejected });
     this.sentence.draw(this.result, this.before, interventions());
     this.drawControls();
     const choice = (field, selected, name, phrase) => {
@@ -249,10 +249,14 @@ class WhatIfTab {
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
     const link = (onClick, description, disabled = false) =>
       make('button', { type: 'button', class: 'link', disabled, onclick: onClick }, description);
-    const others = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
-    const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
-    const all = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
-    reconcile(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !isSingleHead));
+    const removeOthersText = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
+    const removeOthers = () => removeAllButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
+    const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
+    reconcile(
+      this.more,
+      link(removeKind, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })),
+      link(removeOthers, removeOthersText, !isSingleHead),
+    );
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.result && { before: this.before, held: this.result.held });
@@ -283,13 +287,13 @@ class WhatIfTab {
   applyMapSource(name, head) {
     const { kind, translation } = state;
     const source = this.mapSource.readSource(head);
-    if (!source) return; // the form shows the error
+    if (!source) return; // the viewMode shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
   }
 
   press(event) {
-    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
+    if (!this.isVisible() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
     const action = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
     if (action) event.preventDefault();

@@ -34,7 +34,7 @@ export class WordComparison {
   }
 
   /** Draw the server's result; without a result, draw the unchanged translation. */
-  draw(result, translation, { changes, refused }) {
+  draw(result, translation, { changes, isRejected }) {
     this.title.textContent = t('whatif_board');
     for (const part of [this.element, this.total]) part.classList.toggle('unchanged', !result);
     // A swap changes the source, so the probability of the original translation is not comparable.
@@ -42,8 +42,8 @@ export class WordComparison {
     const words = result?.words ?? plainText(translation);
     this.caption.textContent = t(swapped ? 'whatif_other_sentence' : result ? 'whatif_board_old' : 'whatif_board_says');
     this.drawTotal(result, translation, swapped);
-    this.outcome.textContent = result ? outcomeText(words, result.chrf, translation) : refused ? '' : t('whatif_nothing');
-    if (refused)
+    this.outcome.textContent = result ? outcomeText(words, result.chrf, translation) : isRejected ? '' : t('whatif_nothing');
+    if (isRejected)
       replace(this.words); // invalid interventions have no output
     else replace(this.words, legend(Boolean(result)), ...rows(words, translation, Boolean(result)));
     replace(this.axis, ...['0', t('whatif_probability'), '1'].map((text) => make('span', {}, text)));
@@ -54,12 +54,16 @@ export class WordComparison {
     const before = result?.before ?? translation.log_probability;
     const after = result && !swapped ? result.after : null;
     const maximum = Math.max(1e-9, ...[before, after ?? 0].map(Math.abs));
-    const bar = (name, value, look) =>
+    const bar = (name, value, className) =>
       make(
         'div',
         { class: 'bar' },
         make('span', {}, t(name)),
-        make('span', { class: 'track' }, make('i', { class: look, style: `width:${((100 * Math.abs(value)) / maximum).toFixed(1)}%` })),
+        make(
+          'span',
+          { class: 'track' },
+          make('i', { class: className, style: `width:${((100 * Math.abs(value)) / maximum).toFixed(1)}%` }),
+        ),
         make('span', { class: 'numeric' }, formatSigned(value, 2)),
       );
     const title = make('span', { class: 'quiet' }, t(result ? 'whatif_log_old' : 'whatif_log'));
@@ -94,10 +98,10 @@ function plainText({ target, text }) {
       last.log_before = last.log_after = last.log_before + log;
       last.before = last.after = text.slice(last.start, token.end).trim();
     } else {
-      const read = token.special ? token.label : text.slice(token.start, token.end).trim();
+      const wordText = token.special ? token.label : text.slice(token.start, token.end).trim();
       words.push({
-        before: read,
-        after: read,
+        before: wordText,
+        after: wordText,
         log_before: log,
         log_after: log,
         word: token.special ? null : token.word,
@@ -109,7 +113,7 @@ function plainText({ target, text }) {
 }
 
 function legend(changed) {
-  const key = (look, name) => make('span', { class: 'key' }, make('i', { class: look }), t(name));
+  const key = (className, name) => make('span', { class: 'key' }, make('i', { class: className }), t(name));
   return make(
     'div',
     { class: 'legend-row', 'aria-hidden': 'true' },
@@ -119,7 +123,7 @@ function legend(changed) {
   );
 }
 
-/** One row per word of the original; the word before it has just been read. */
+/** One row per word of the original, labelled with the word and the previous one, which the decoder reads. */
 function rows(words, translation, changed) {
   const original = words.filter(({ before }) => before !== null);
   const start = translation.previousToken('cross', 0).label;
@@ -127,7 +131,7 @@ function rows(words, translation, changed) {
 }
 
 function row({ before, after, log_before: logBefore, log_after: logAfter }, previous, changed) {
-  const bar = (log, look) => make('i', { class: look, style: `width:${(100 * Math.exp(log)).toFixed(1)}%` });
+  const bar = (log, className) => make('i', { class: className, style: `width:${(100 * Math.exp(log)).toFixed(1)}%` });
   const values = { word: before, before: twoDecimals(Math.exp(logBefore)), after: twoDecimals(Math.exp(logAfter)), now: after ?? '–' };
   const label = changed ? t('whatif_word', values) : t('whatif_word_before', values);
   const isLess = changed && logAfter < logBefore - MIN_DIFFERENCE;

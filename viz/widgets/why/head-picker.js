@@ -8,9 +8,9 @@ import { chooseKind } from '../parts/kind-buttons.js';
 import { stepButtons } from '../parts/step-buttons.js';
 
 export class HeadPicker {
-  /** `leave()` is called when the kind changes, because query and key change with it. */
-  constructor(leave) {
-    this.leave = leave;
+  /** `onKindChange()` is called before the kind changes, which invalidates the selected query and key. */
+  constructor(onKindChange) {
+    this.onKindChange = onKindChange;
     this.kinds = make('div', { class: 'segments', role: 'group' });
     const [previous, next] = stepButtons(stepHead);
     this.previous = previous;
@@ -42,7 +42,7 @@ export class HeadPicker {
 
   pickKind(kind) {
     if (kind !== state.kind) {
-      this.leave();
+      this.onKindChange();
       chooseKind(pageStore, state.translation, kind);
     }
     this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });

@@ -3,11 +3,11 @@
 import { set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 
-/** Tokens of the pinned row and column. The last token is kept if the pinned word contains it. */
-function cellPlaces(translation, kind, selection, [row, column]) {
+/** Token positions of the pinned row and column: the last selected tokens if the pinned words contain them, else their first. */
+function pinnedTokens(translation, kind, selection, [lastRow, lastColumn]) {
   const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
-  return [token(rows[selection.row], row), token(columns[selection.column], column)];
+  return [token(rows[selection.row], lastRow), token(columns[selection.column], lastColumn)];
 }
 
 /** Pins of two tokens; null for a hidden token. */
@@ -31,12 +31,12 @@ export class QueryKeyPair {
   reset() {
     this.row = null;
     this.column = null;
-    this.unpinned = null; // a selection without a pin, because its token is hidden in the other tabs
+    this.unpinned = null; // {translation, row, column} of a query that has no pin, because other tabs hide its token
   }
 
   /** The pinned cell, or by default the strongest cell of the displayed head. */
   resolve(translation, kind, layer, head) {
-    const [pinnedRow, pinnedColumn] = cellPlaces(translation, kind, state, [this.row, this.column]);
+    const [pinnedRow, pinnedColumn] = pinnedTokens(translation, kind, state, [this.row, this.column]);
     if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
     const row = pinnedRow ?? this.unpinned?.row ?? null;
     const column = pinnedColumn ?? this.unpinned?.column ?? null;
@@ -66,16 +66,16 @@ export function strongestCell({ weights, columns }, row, column) {
   return best < 0 ? [row ?? 0, column ?? 0] : [Math.floor(best / columns), best % columns];
 }
 
-/** The single head whose map differs least from an average or a maximum of several. */
+/** The single head whose map differs least from the selected mean or maximum of several heads. */
 export function nearestHead(translation, kind, layer, head) {
-  const aim = translation.map(kind, layer, head).weights;
+  const targetWeights = translation.map(kind, layer, head).weights;
   const choices = (selection, count) => (typeof selection === 'number' ? [selection] : [...Array(count).keys()]);
   let nearest = { layer: 0, head: 0, gap: Infinity };
-  for (const eachLayer of choices(layer, translation.layers(kind))) {
-    for (const eachHead of choices(head, translation.heads(kind))) {
-      const { weights } = translation.map(kind, eachLayer, eachHead);
-      const gap = aim.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
-      if (gap < nearest.gap) nearest = { layer: eachLayer, head: eachHead, gap };
+  for (const layerIndex of choices(layer, translation.layers(kind))) {
+    for (const headIndex of choices(head, translation.heads(kind))) {
+      const { weights } = translation.map(kind, layerIndex, headIndex);
+      const gap = targetWeights.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
+      if (gap < nearest.gap) nearest = { layer: layerIndex, head: headIndex, gap };
     }
   }
   return { layer: nearest.layer, head: nearest.head };

@@ -13,12 +13,12 @@ const MAX_NAMED = 3; // parts named in the sentence
 const EXPLAINS_FROM = 0.5; // minimum share of the score for the named parts to explain it
 const MIN_SCORE = 0.05; // smaller scores have no shares
 const GROUPS = ['word', 'place', 'heads', 'networks', 'biases'];
-const GROUP_OF = { word: 'word', position: 'place', distance: 'place', head: 'heads', network: 'networks', biases: 'biases' };
+const GROUPS_BY_WRITER = { word: 'word', position: 'place', distance: 'place', head: 'heads', network: 'networks', biases: 'biases' };
 
 /** Sums per group, in the order of `GROUPS`; groups without parts are omitted. */
 export function groupSums(parts) {
   return GROUPS.flatMap((group) => {
-    const groupParts = parts.filter(({ writer }) => GROUP_OF[writer] === group);
+    const groupParts = parts.filter(({ writer }) => GROUPS_BY_WRITER[writer] === group);
     return groupParts.length ? [{ group, value: groupParts.reduce((all, { value }) => all + value, 0) }] : [];
   });
 }
@@ -34,17 +34,17 @@ const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
  */
 export function roundRows(parts, score, count) {
   const listed = parts.slice(0, count).map(({ value }) => value);
-  const rest = score - listed.reduce((all, value) => all + value, 0);
-  const values = count < parts.length ? [...listed, rest] : listed;
+  const remainder = score - listed.reduce((sum, value) => sum + value, 0);
+  const values = count < parts.length ? [...listed, remainder] : listed;
   const shares = roundParts(values.map((value) => value / score));
   return roundParts(values).map((value, index) => ({ value, share: shares[index] }));
 }
 
 /** "what L8·H3 wrote" */
-export function partName({ writer, kind, layer, head }, inDecoder) {
+export function partName({ writer, kind, layer, head }, isInDecoder) {
   if (writer !== 'head') return t(`score_${writer}`, { layer: (layer ?? 0) + 1 });
   const headText = t('whatif_head', { layer: layer + 1, head: head + 1 });
-  return t('score_head', { head: inDecoder ? `${t(`kind_${kind}_short`)} ${headText}` : headText });
+  return t('score_head', { head: isInDecoder ? `${t(`kind_${kind}_short`)} ${headText}` : headText });
 }
 
 export class ScoreParts {
@@ -52,17 +52,17 @@ export class ScoreParts {
   constructor(server) {
     this.server = server;
     this.side = 'key';
-    this.all = false; // list every part
+    this.listsAll = false; // whether the table lists every part
     this.sides = make('div', { class: 'segments', role: 'group' });
     this.sentence = make('p', { class: 'says' });
     this.bar = make('div', { class: 'score-bar', 'aria-hidden': 'true' });
     this.legend = make('p', { class: 'score-legend quiet' });
     this.table = make('table', { class: 'score-table' });
-    this.more = make('button', { type: 'button', class: 'link', onclick: () => this.toggleAll() });
-    this.test = make('button', { type: 'button', class: 'link', onclick: () => this.measure() });
+    this.moreButton = make('button', { type: 'button', class: 'link', onclick: () => this.toggleAll() });
+    this.testButton = make('button', { type: 'button', class: 'link', onclick: () => this.measure() });
     this.measured = make('div', { class: 'measured', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
-    const links = make('div', { class: 'score-links' }, this.more, this.test);
+    const links = make('div', { class: 'score-links' }, this.moreButton, this.testButton);
     this.content = make('div', {}, this.sentence, this.bar, this.legend, this.table, links, this.measured);
     this.element = make('section', { class: 'score-parts' }, this.sides, this.error, this.content);
     this.latest = new LatestRequest(this.content, this.error, 'why_failed');
@@ -70,8 +70,11 @@ export class ScoreParts {
   }
 
   /**
-   * Show the parts of a cell.
-   * @param {{ translation: import('../core/translation.js').Translation, kind: import('../core/translation.js').Kind, layer: number, head: number, row: number, column: number }} cell
+   * Shows the parts of a cell.
+   * @param {{
+   *   translation: import('../core/translation.js').Translation, kind: import('../core/translation.js').Kind,
+   *   layer: number, head: number, row: number, column: number,
+   * }} cell
    */
   show(cell) {
     const { translation, kind, row, column } = cell;
@@ -79,14 +82,14 @@ export class ScoreParts {
     this.element.hidden = Number.isNaN(weights[row * columns + column]);
     if (this.element.hidden) return this.latest.cancel();
     const isSame = this.cell && Object.entries(cell).every(([name, value]) => this.cell[name] === value);
-    if (!isSame) [this.answer, this.all] = [null, false];
+    if (!isSame) [this.answer, this.listsAll] = [null, false];
     this.cell = cell;
     this.drawSides();
-    if (this.answer) this.draw(); // in the current language
+    if (this.answer) this.draw(); // the language may have changed
     return this.load();
   }
 
-  get inDecoder() {
+  get isInDecoder() {
     const { kind } = this.cell;
     return kind === 'decoder' || (kind === 'cross' && this.side === 'query');
   }
@@ -99,7 +102,7 @@ export class ScoreParts {
   load() {
     if (!this.answer) {
       for (const part of [this.bar, this.legend, this.table, this.measured]) replace(part);
-      for (const button of [this.more, this.test]) button.hidden = true;
+      for (const button of [this.moreButton, this.testButton]) button.hidden = true;
       this.sentence.textContent = t('score_loading');
     }
     const values = this.values();
@@ -114,7 +117,7 @@ export class ScoreParts {
   }
 
   toggleAll() {
-    this.all = !this.all;
+    this.listsAll = !this.listsAll;
     this.draw();
   }
 
@@ -134,7 +137,7 @@ export class ScoreParts {
   drawSides() {
     this.sides.setAttribute('aria-label', t('score_sides'));
     const choose = (side) => {
-      [this.side, this.answer, this.all] = [side, null, false];
+      [this.side, this.answer, this.listsAll] = [side, null, false];
       this.drawSides();
       this.load();
     };
@@ -158,42 +161,42 @@ export class ScoreParts {
     const { score, parts } = this.answer;
     this.latestTest.cancel();
     replace(this.measured);
-    const shares = Math.abs(score) >= MIN_SCORE;
-    replace(this.sentence, ...this.sentenceParts(shares));
-    this.drawBar(shares);
-    this.drawTable(shares);
-    this.more.hidden = parts.length <= MAX_LISTED;
-    this.more.textContent = t(this.all ? 'score_fewer' : 'score_all', { count: parts.length });
-    this.test.hidden = false;
-    this.test.textContent = t('score_test', { count: MAX_NAMED });
+    const showsShares = Math.abs(score) >= MIN_SCORE;
+    replace(this.sentence, ...this.sentenceParts(showsShares));
+    this.drawBar(showsShares);
+    this.drawTable(showsShares);
+    this.moreButton.hidden = parts.length <= MAX_LISTED;
+    this.moreButton.textContent = t(this.listsAll ? 'score_fewer' : 'score_all', { count: parts.length });
+    this.testButton.hidden = false;
+    this.testButton.textContent = t('score_test', { count: MAX_NAMED });
   }
 
-  sentenceParts(shares) {
+  sentenceParts(showsShares) {
     const { score, parts } = this.answer;
     const key = make('b', {}, this.tokenName('key'));
     const values = { score: formatSigned(Math.abs(score), 2) };
     const beginning = fillElements(t(score < 0 ? 'score_below' : 'score_above', values), { key });
-    if (!shares) return beginning;
+    if (!showsShares) return beginning;
     const first = parts.slice(0, MAX_NAMED);
     const share = shareOfFirst(parts, score);
     const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
     const rows = roundRows(parts, score, this.listedCount()).slice(0, first.length);
     const listedParts = isReason
-      ? first.map((part, index) => [rows[index].share, partName(part, this.inDecoder)])
+      ? first.map((part, index) => [rows[index].share, partName(part, this.isInDecoder)])
       : this.groupShares()
           .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
           .map((item) => [item.share, t(`score_group_${item.group}`)]);
-    const list = listedParts.map(([own, name]) => t('score_share', { share: percent(own), name })).join(t('list_comma'));
+    const list = listedParts.map(([share, name]) => t('score_share', { share: percent(share), name })).join(t('list_comma'));
     const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
       named: MAX_NAMED,
       count: parts.length,
-      share: percent(rows.reduce((all, row) => all + row.share, 0)), // the sum of what is shown
+      share: percent(rows.reduce((all, row) => all + row.share, 0)), // sum of the displayed shares
     });
     return [...beginning, t('score_list', { list }), ' ', make('b', {}, conclusion)];
   }
 
   listedCount() {
-    return this.all ? this.answer.parts.length : MAX_LISTED;
+    return this.listsAll ? this.answer.parts.length : MAX_LISTED;
   }
 
   /** Sums per group with their shares of the score, which add up to 100%. */
@@ -204,7 +207,7 @@ export class ScoreParts {
     return groups.map((item, index) => ({ ...item, share: shares[index] }));
   }
 
-  drawBar(shares) {
+  drawBar(showsShares) {
     const groups = this.groupShares();
     const total = groups.reduce((all, { value }) => all + Math.abs(value), 0) || 1;
     const { score } = this.answer;
@@ -218,12 +221,12 @@ export class ScoreParts {
         'span',
         {},
         make('i', { class: group + side(value) }),
-        `${t(`score_group_${group}`)} ${shares ? percent(share) : formatSigned(value, 2)}`,
+        `${t(`score_group_${group}`)} ${showsShares ? percent(share) : formatSigned(value, 2)}`,
       );
     replace(this.legend, ...groups.map(label));
   }
 
-  drawTable(shares) {
+  drawTable(showsShares) {
     const { score, parts } = this.answer;
     const maximum = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
     const visible = parts.slice(0, this.listedCount());
@@ -236,25 +239,25 @@ export class ScoreParts {
         make('th', { scope: 'row' }, name),
         make('td', { class: 'track' }, bar),
         make('td', { class: 'numeric' }, formatEffect(value)),
-        make('td', { class: 'numeric' }, shares ? percent(share) : ''),
+        make('td', { class: 'numeric' }, showsShares ? percent(share) : ''),
       );
     const rows = visible.map((part, index) => line(this.partCell(part), rounded[index], bar(part.value, maximum)));
-    const others = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
+    const otherRows = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
     const total = line(t('score_total'), { value: score, share: 1 }, null);
     this.table.setAttribute('aria-label', t('score_parts'));
-    replace(this.table, make('tbody', {}, ...rows, ...others), make('tfoot', {}, total));
+    replace(this.table, make('tbody', {}, ...rows, ...otherRows), make('tfoot', {}, total));
   }
 
   /** The name of a part; that of a head opens the words it read. */
   partCell(part) {
-    const name = partName(part, this.inDecoder);
+    const name = partName(part, this.isInDecoder);
     if (!part.reads.length) return name;
     const { translation } = this.cell;
     const token = (index) => make('bdi', {}, translation.columns(part.kind)[index].label);
     const items = part.reads.map(([position, value]) =>
       make('li', {}, token(position), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
     );
-    const listedSum = part.reads.reduce((all, [, value]) => all + value, 0);
+    const listedSum = part.reads.reduce((sum, [, value]) => sum + value, 0);
     const rest =
       Math.abs(part.value - listedSum) < 0.005
         ? null
@@ -269,7 +272,7 @@ export class ScoreParts {
   }
 
   drawMeasured({ weight, parts }) {
-    const line = (part) => t('score_without', { part: partName(part, this.inDecoder), weight: threeDecimals(part.without) });
+    const line = (part) => t('score_without', { part: partName(part, this.isInDecoder), weight: threeDecimals(part.without) });
     replace(
       this.measured,
       make('p', {}, t('score_with_all', { weight: threeDecimals(weight) })),

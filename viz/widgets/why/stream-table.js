@@ -4,16 +4,16 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { colourRamp } from '../parts/legend.js';
-import { tableCell, columnHeader, keyName, label, tableRow, numberCell, restName, splitKeys } from './table-rows.js';
+import { tableCell, columnHeader, expandButton, keyName, rowHeader, tableRow, numberCell, splitKeys } from './table-rows.js';
 import { colourLimit, vectorStrip } from './vector.js';
 
-const [WRITTEN, TOTAL] = [18, 22]; // pixels
-const HALF = 44; // maximum length of a bar in percent of its cell; leaves space for the number
+const [KEY_HEIGHT, TOTAL_HEIGHT] = [18, 22]; // pixels
+const MAX_BAR_LENGTH = 44; // maximum length of a bar in percent of its cell; leaves space for the number
 
 export class StreamTable {
-  constructor(choose, open) {
+  constructor(choose, expand) {
     this.choose = choose;
-    this.open = open;
+    this.expand = expand;
     this.title = make('h3', {});
     this.description = make('p', { class: 'says' });
     this.table = make('table', { class: 'stream', role: 'table' });
@@ -24,25 +24,27 @@ export class StreamTable {
   }
 
   /** `word()` creates the element of the target token; unused for the encoder. */
-  draw(answer, to, keys, word) {
+  draw(answer, selectedKey, keys, word) {
     const { moved, width } = answer;
-    const { own, rest } = splitKeys(answer.own, keys.length);
-    const vectors = own.map((_, number) => answer.written.subarray(number * width, (number + 1) * width));
+    const { listed, collapsed } = splitKeys(answer.own, keys.length);
+    const vectors = listed.map((_, number) => answer.written.subarray(number * width, (number + 1) * width));
     const limit = colourLimit([...vectors, answer.total], 0.7);
-    const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
+    const maxEffect = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(answer.moved_by_all));
     const strip = (numbers, height) =>
       tableCell(
         'strip',
-        vectorStrip(numbers, { most: limit, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
+        vectorStrip(numbers, { limit, height, describe: (dimension) => `${dimension}: ${formatSigned(numbers[dimension])}` }),
       );
-    const by = (value) => (moved ? [numberCell(by3(value)), shareBar(value / reach)] : []);
-    const lines = own.map((key, position) => {
-      const name = keyName(keys[key], key, key === to, this.choose);
-      return tableRow(key === to ? 'chosen' : '', name, strip(vectors[position], WRITTEN), ...by(moved?.[key]));
+    const effectCells = (value) => (moved ? [numberCell(formatEffect3(value)), shareBar(value / maxEffect)] : []);
+    const lines = listed.map((key, position) => {
+      const name = keyName(keys[key], key, key === selectedKey, this.choose);
+      return tableRow(key === selectedKey ? 'chosen' : '', name, strip(vectors[position], KEY_HEIGHT), ...effectCells(moved?.[key]));
     });
-    if (rest.length) {
-      const restEffect = moved ? rest.reduce((all, index) => all + moved[index], 0) : null;
-      lines.push(tableRow('rest', restName(rest.length, this.open), strip(answer.rest, WRITTEN), ...by(restEffect)));
+    if (collapsed.length) {
+      const collapsedEffect = moved ? collapsed.reduce((all, index) => all + moved[index], 0) : null;
+      lines.push(
+        tableRow('rest', expandButton(collapsed.length, this.expand), strip(answer.rest, KEY_HEIGHT), ...effectCells(collapsedEffect)),
+      );
     }
     const effectHeaders = moved ? [columnHeader('', word(), t('why_moved_by')), tableCell('bar')] : [];
     const heads = [
@@ -50,7 +52,7 @@ export class StreamTable {
       columnHeader('strip', 'w · V · O', t('why_written', { count: width })),
       ...effectHeaders,
     ];
-    const total = tableRow('total', label('', 'Σ'), strip(answer.total, TOTAL), ...by(answer.moved_by_all));
+    const total = tableRow('total', rowHeader('', 'Σ'), strip(answer.total, TOTAL_HEIGHT), ...effectCells(answer.moved_by_all));
     const focused = this.table.contains(document.activeElement);
     replace(
       this.table,
@@ -74,18 +76,18 @@ export class StreamTable {
 }
 
 function tokenList(lifted) {
-  const promoted = lifted.flatMap(([label_, by], index) => [
+  const promoted = lifted.flatMap(([token, effect], index) => [
     index ? t('list_comma') : '',
-    make('b', {}, make('bdi', {}, label_.trim() || '␣')),
-    ` ${signed(by, 2)}`,
+    make('b', {}, make('bdi', {}, token.trim() || '␣')),
+    ` ${signed(effect, 2)}`,
   ]);
   return make('span', { class: 'numeric' }, ...promoted);
 }
 
 /** Three decimals, without a negative zero. */
-const by3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
+const formatEffect3 = (value) => (Math.abs(value) < 0.0005 ? threeDecimals(0) : signed(value, 3));
 
 function shareBar(share) {
-  const style = `${share < 0 ? 'right' : 'left'}:50%;width:${HALF * Math.min(1, Math.abs(share))}%`;
+  const style = `${share < 0 ? 'right' : 'left'}:50%;width:${MAX_BAR_LENGTH * Math.min(1, Math.abs(share))}%`;
   return tableCell('bar signed', make('i', { class: share < 0 ? 'less' : '', style }));
 }

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 
 export class TokenRadio {
-  /** `choose(place)` is called when a token is selected. */
+  /** `choose(index)` is called when a token is selected. */
   constructor(choose) {
     this.rowLabel = make('div', { class: 'who', id: 'why-row' });
     this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.rowLabel.id });

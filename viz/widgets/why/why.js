@@ -28,7 +28,7 @@ class WhyTab {
     this.root = root;
     this.server = server;
     this.pair = new QueryKeyPair();
-    this.every = false; // show a row for each key of a long sentence
+    this.every = false; // whether each key of a long sentence has a row
     this.build();
     on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -42,13 +42,13 @@ class WhyTab {
     this.note = make('p', { class: 'note' });
     this.queries = new TokenRadio((row) => this.choose({ row, column: null }));
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.noneSays = make('p', {});
+    this.noneText = make('p', {});
     this.nearest = make('button', { type: 'button', class: 'go' });
-    this.none = make('div', { class: 'none', hidden: true }, this.noneSays, this.nearest);
+    this.none = make('div', { class: 'none', hidden: true }, this.noneText, this.nearest);
     const choose = (column) => this.choose({ row: this.pair.row, column });
-    const open = () => this.openAll();
-    this.table = new RowTable(choose, open);
-    this.stream = new StreamTable(choose, open);
+    const expand = () => this.showAllKeys();
+    this.table = new RowTable(choose, expand);
+    this.stream = new StreamTable(choose, expand);
     this.dimensions = new DimensionTable();
     this.score = new ScoreParts(this.server);
     this.streamError = make('p', { class: 'error', role: 'alert' });
@@ -64,13 +64,13 @@ class WhyTab {
     this.root.append(head, kinds, this.queries.element, this.none, this.content);
   }
 
-  choose(places) {
-    this.every = this.every && places.row === this.pair.row;
-    this.pair.choose(state.translation, state.kind, places);
+  choose(cell) {
+    this.every = this.every && cell.row === this.pair.row;
+    this.pair.choose(state.translation, state.kind, cell);
     this.update();
   }
 
-  openAll() {
+  showAllKeys() {
     this.every = true;
     this.update();
   }
@@ -123,7 +123,7 @@ class WhyTab {
     const nearest = nearestHead(translation, kind, layer, head);
     replace(this.title);
     replace(this.note);
-    this.noneSays.textContent = t(head === 'max' ? 'why_maximum' : 'why_average');
+    this.noneText.textContent = t(head === 'max' ? 'why_maximum' : 'why_average');
     this.nearest.textContent = t('why_nearest', { head: headName(nearest.layer, nearest.head) });
     this.nearest.onclick = () => {
       set(nearest);
@@ -133,14 +133,14 @@ class WhyTab {
 
   drawTitle(row, column) {
     const { translation, kind, layer, head } = state;
-    const [from, onto] = [translation.rows(kind)[row], translation.columns(kind)[column]];
+    const [query, key] = [translation.rows(kind)[row], translation.columns(kind)[column]];
     const { weights, columns } = translation.map(kind, layer, head);
     const allowed = !Number.isNaN(weights[row * columns + column]);
     const name = (token) => make('bdi', {}, token.label);
-    replace(this.title, ...fillElements(t(allowed ? 'why_title' : 'why_looks_not'), { query: name(from), key: name(onto) }));
-    const masked = from.key === onto.key ? 'why_masked_same' : 'why_masked';
+    replace(this.title, ...fillElements(t(allowed ? 'why_title' : 'why_looks_not'), { query: name(query), key: name(key) }));
+    const masked = query.key === key.key ? 'why_masked_same' : 'why_masked';
     const after = kind === 'encoder' ? [''] : fillElements(t('why_after'), { token: name(translation.previousToken(kind, row)) });
-    replace(this.note, ...(allowed ? after : fillElements(t(masked), { query: name(from), key: name(onto) })));
+    replace(this.note, ...(allowed ? after : fillElements(t(masked), { query: name(query), key: name(key) })));
   }
 
   drawRow(answer, { translation, kind, row, column }) {
