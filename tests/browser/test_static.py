@@ -219,13 +219,7 @@ def test_the_walk_is_computed_in_the_browser(browser: Browser, host: Host, exact
                 expect(page.locator(".lesson .error")).to_be_hidden()
                 assert page.locator(".lesson-source .lit").count() > 0
         values = {"request": page.evaluate("headlight.translation.requestValues()"), "names": list(names)}
-        answer = page.evaluate(
-            """async (values) => {
-              const script = document.querySelector('script[type=module]').src;
-              return (await import(script)).modules['core/server.js'].server.lesson_tensors(values);
-            }""",
-            values,
-        )
+        answer = page.evaluate("(values) => headlightModules['core/server.js'].server.lesson_tensors(values)", values)
         ids = tuple(page.evaluate("headlight.translation.target.map(({ id }) => id)"))
         captured = exact.translate(TEXT, target=ids, capture=names).captured
         for name in names:

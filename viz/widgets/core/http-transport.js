@@ -67,7 +67,7 @@ export class HttpTransport {
   /** Whether the server responds. */
   async isReachable() {
     try {
-      return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;
+      return (await fetch(await asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) })).ok;
     } catch {
       return false;
     }
