@@ -38,13 +38,13 @@ CALL_WORDS = ("/call/", "/stream/", "/queue/")  # parts of the URLs of calls to 
 
 
 class Host(ThreadingHTTPServer):
-    """A file server that records its requests."""
+    """A file server that records its requests. `base`: how it answers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, base: type[SimpleHTTPRequestHandler] = SimpleHTTPRequestHandler) -> None:
         self.requests: list[tuple[str, str]] = []
         host = self
 
-        class Handler(SimpleHTTPRequestHandler):
+        class Handler(base):  # type: ignore[valid-type, misc] # a variable as a base class
             def log_request(self, code: Any = "-", size: Any = "-") -> None:
                 host.requests.append((self.command, self.path))
 
