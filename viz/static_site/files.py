@@ -37,7 +37,7 @@ from headlight.viz.static_site.page_content import ENGINE_CALLS, PageContent
 INDEX, ENGINE, STYLE, SERVICE_WORKER = "index.html", "engine.js", "page.css", "sw.js"
 WORKER_MODULE, SERVICE_WORKER_MODULE, START_MODULE = "engine/worker.js", "engine/service-worker.js", "engine/start.js"
 COMPRESSED_FILES = (MODULES, STYLE, PLOTLY, LESSONS, LESSONS_STYLE)  # those that `START_MODULE` decompresses
-# Not the engine: only the worker of a network URL is surely controlled by the service worker, which stores the models.
+# The first map does not need the engine, and its worker starts from a plain file.
 PLAIN_FILES = (ENGINE, ICON, SHARE_PICTURE, MANIFEST, HEALTH_FILE)
 START_PHRASES = ("missing", "damaged", "no_server", "old_browser")
 START = "modules['static-page.js'].open();"
