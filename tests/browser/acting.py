@@ -43,12 +43,8 @@ def wait_for_translation(page: Page, text: str) -> None:
 
 def expose_state(page: Page) -> None:
     """Expose the page's state module to later scripts."""
-    page.evaluate(
-        """async () => {
-          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
-          window.headlight ??= (await import(script.name)).modules['core/state.js'].state;
-        }"""
-    )
+    wait_for_function(page, "() => Boolean(window.headlightModules)")
+    page.evaluate("() => void (window.headlight ??= headlightModules['core/state.js'].state)")
 
 
 def state(page: Page, field: str) -> Any:

@@ -38,13 +38,13 @@ CALL_WORDS = ("/call/", "/stream/", "/queue/")  # parts of the URLs of calls to 
 
 
 class Host(ThreadingHTTPServer):
-    """A file server that records its requests."""
+    """A file server that records its requests. `base`: how it answers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, base: type[SimpleHTTPRequestHandler] = SimpleHTTPRequestHandler) -> None:
         self.requests: list[tuple[str, str]] = []
         host = self
 
-        class Handler(SimpleHTTPRequestHandler):
+        class Handler(base):  # type: ignore[valid-type, misc] # a variable as a base class
             def log_request(self, code: Any = "-", size: Any = "-") -> None:
                 host.requests.append((self.command, self.path))
 
@@ -218,13 +218,7 @@ def test_the_walk_is_computed_in_the_browser(browser: Browser, host: Host, exact
                 expect(page.locator(".lesson .error")).to_be_hidden()
                 assert page.locator(".lesson-source .lit").count() > 0
         values = {"request": page.evaluate("headlight.translation.requestValues()"), "names": list(names)}
-        answer = page.evaluate(
-            """async (values) => {
-              const script = document.querySelector('script[type=module]').src;
-              return (await import(script)).modules['core/server.js'].server.lesson_tensors(values);
-            }""",
-            values,
-        )
+        answer = page.evaluate("(values) => headlightModules['core/server.js'].server.lesson_tensors(values)", values)
         ids = tuple(page.evaluate("headlight.translation.target.map(({ id }) => id)"))
         captured = exact.translate(TEXT, target=ids, capture=names).captured
         for name in names:

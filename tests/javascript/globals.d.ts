@@ -14,6 +14,10 @@ declare var headlightModules: Record<string, any>;
 declare var headlightData: any;
 /** On a page without a server: the engine, the models and the widgets. */
 declare var headlightSite: any;
+/** On such a page, for its first script: paths of compressed files by name, and sentences for faults by language. */
+declare var headlightStart: { files: Record<string, string>; sentences: Record<string, Record<string, string>> };
+/** On such a page: loads a compressed file, and returns the URL of its content. */
+declare var openHeadlightFile: ((name: string) => Promise<string>) | undefined;
 /** In the service worker of such a page: its files. */
 declare var headlightFiles: { version: string; first: string[] };
 declare var Plotly: any;

@@ -444,9 +444,12 @@ def _result() -> dict[str, Any]:
                     }
                 }
             },
+            "methods": ["GET"],
+            "about": machine,
+        },
+        "static_visits": {
             "bytes": {"de-en": 11_500_000},
             "shared_bytes": 7_100_000,
-            "methods": ["GET"],
             "class": {
                 "visitors": 300,
                 "files": 21,
@@ -589,7 +592,7 @@ def test_machine_is_named_once_or_per_section_if_different() -> None:
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 15
+    assert report.render(results).count("2031-02-03") == 16
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

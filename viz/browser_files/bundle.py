@@ -50,6 +50,11 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
     return _bundle(sources, topological_order(sources), header)
 
 
+def bundle_inline(sources: Mapping[str, str]) -> str:
+    """Bundle modules into the code of a module script inside a page, which shares nothing with the other scripts."""
+    return _bundle(sources, topological_order(sources), ["const modules = {};"]).code
+
+
 def bundle_lazy(sources: Mapping[str, str], main_sources: Mapping[str, str], phrases: object) -> Bundle:
     """Bundle modules that load later, with phrases by language.
 

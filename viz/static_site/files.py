@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
-from headlight.viz.browser_files.bundle import bundle, required_modules
+from headlight.viz.browser_files.bundle import bundle, bundle_inline, required_modules
 from headlight.viz.browser_files.static_files import (
     FILES,
     HEALTH_FILE,
@@ -28,19 +28,25 @@ from headlight.viz.browser_files.static_files import (
     styles,
 )
 from headlight.viz.export.standalone import global_script
+from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.server.sharing import tags
+from headlight.viz.static_site.compression import SUFFIX, compress
 from headlight.viz.static_site.engine_tables import engine_tables
 from headlight.viz.static_site.page_content import ENGINE_CALLS, PageContent
 
 INDEX, ENGINE, STYLE, SERVICE_WORKER = "index.html", "engine.js", "page.css", "sw.js"
-WORKER_MODULE, SERVICE_WORKER_MODULE = "engine/worker.js", "engine/service-worker.js"
-PAGE_FILES = (MODULES, PLOTLY, ICON, SHARE_PICTURE, MANIFEST, HEALTH_FILE, LESSONS, LESSONS_STYLE)
+WORKER_MODULE, SERVICE_WORKER_MODULE, START_MODULE = "engine/worker.js", "engine/service-worker.js", "engine/start.js"
+COMPRESSED_FILES = (MODULES, STYLE, PLOTLY, LESSONS, LESSONS_STYLE)  # those that `START_MODULE` decompresses
+# The first map does not need the engine, and its worker starts from a plain file.
+PLAIN_FILES = (ENGINE, ICON, SHARE_PICTURE, MANIFEST, HEALTH_FILE)
+START_PHRASES = ("missing", "damaged", "no_server", "old_browser")
 START = "modules['static-page.js'].open();"
 
 
 def site_files(page: PageContent) -> dict[str, bytes]:
     """Return the content of each file by its path."""
-    files = {file_path(name): page_file(name) for name in (*PAGE_FILES, ENGINE, STYLE)}
+    files = {file_path(name): page_file(name) for name in PLAIN_FILES}
+    files |= {file_path(name): compress(page_file(name)) for name in COMPRESSED_FILES}
     files |= {file.url: file.content for file in page.files}
     files[INDEX] = index_page(page).encode()
     files[SERVICE_WORKER] = service_worker(files).encode()
@@ -49,8 +55,9 @@ def site_files(page: PageContent) -> dict[str, bytes]:
 
 
 def file_path(name: str) -> str:
-    """Return the path of a file of the page, with the hash of its content, as `core/boot.js` expects it."""
-    return f"files/{hashlib.sha256(page_file(name)).hexdigest()[:12]}/{name}"
+    """Return the path of a file of the page, with the hash of its content."""
+    suffix = SUFFIX if name in COMPRESSED_FILES else ""
+    return f"files/{hashlib.sha256(page_file(name)).hexdigest()[:12]}/{name}{suffix}"
 
 
 @cache
@@ -69,9 +76,13 @@ def page_file(name: str) -> bytes:
 
 def engine_script() -> str:
     """Return the script of the worker."""
+    return bundle(_module_sources(WORKER_MODULE), engine_tables()).code
+
+
+def _module_sources(entry: str) -> dict[str, str]:
+    """Return a module and all that it imports."""
     names = [path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js")]
-    sources = required_modules(WORKER_MODULE, {name: module(name) for name in names})
-    return bundle(sources, engine_tables()).code
+    return required_modules(entry, {name: module(name) for name in names})
 
 
 def index_page(page: PageContent) -> str:
@@ -88,13 +99,23 @@ def index_page(page: PageContent) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         tags("", file_path),
-        f'<link rel="stylesheet" href="{file_path(STYLE)}">',
-        f'<link rel="modulepreload" href="{file_path(MODULES)}">',
+        f'<script type="module" async>{start_script()}</script>',
         f"<script>{global_script('headlightSite', site)}</script>",
         f'</head>\n<body>\n<div class="gradio-container"><main class="app">{_elements(page)}</main></div>',
-        f'<script type="module" src="{file_path(MODULES)}"></script>\n</body>\n</html>\n',
+        "</body>\n</html>\n",
     ]
     return "\n".join(parts)
+
+
+def start_script() -> str:
+    """Return the script that loads and decompresses the others, with their paths."""
+    start = {
+        "files": {name: file_path(name) for name in COMPRESSED_FILES},
+        "sentences": {
+            language: {key: phrases(language)[f"start_{key}"] for key in START_PHRASES} for language in LANGUAGES
+        },
+    }
+    return f"{global_script('headlightStart', start)}\n{bundle_inline(_module_sources(START_MODULE))}"
 
 
 def _elements(page: PageContent) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from headlight.viz.service.model_cards import CONFIG, ModelCard
 from headlight.viz.service.model_json import answer_json, answer_model
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
+from headlight.viz.static_site.compression import SUFFIX, compress
 from headlight.viz.static_site.lesson_content import build_verdicts, experiment_results, static_lessons
 from headlight.viz.tabs import TABS
 
@@ -54,7 +54,6 @@ ENGINE_CALLS = (
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
 BACK_WEIGHT = "back_weight"  # the option that needs the reverse model
 UNSENT_FIELDS = ("measured", "weights")  # of a reliability rule: its results, and the digest of the model
-COMPRESSION_LEVEL = 9  # of models: int8 weights become 8% smaller, and few hosts compress them
 OWN_FORMAT = "transformer"  # kind in the configuration of a model that the engine reads
 
 
@@ -64,10 +63,6 @@ class SiteFile:
 
     url: str
     content: bytes
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the URL, the size and the digest, with which the engine loads and checks the file."""
-        return {"url": self.url, "bytes": len(self.content), "sha256": hashlib.sha256(self.content).hexdigest()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +144,13 @@ def _model_data(service: Service, name: str, names: Sequence[str], files: list[S
 
 
 def _add_file(files: list[SiteFile], model: str, path: Path) -> dict[str, Any]:
-    content = zlib.compress(path.read_bytes(), COMPRESSION_LEVEL)
-    digest = hashlib.sha256(content).hexdigest()[:12]  # in the URL, so that browsers can keep the file for ever
-    file = SiteFile(url=f"models/{model}/{digest}/{path.name}.deflate", content=content)
+    """Add a compressed file. Return its URL, its size, and the digest of its content, which the engine checks."""
+    data = path.read_bytes()
+    content = compress(data)
+    version = hashlib.sha256(content).hexdigest()[:12]  # in the URL, so that browsers can keep the file for ever
+    file = SiteFile(url=f"models/{model}/{version}/{path.name}{SUFFIX}", content=content)
     files.append(file)
-    return file.as_json()
+    return {"url": file.url, "bytes": len(content), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _cross_heads(card: ModelCard) -> dict[str, Any]:

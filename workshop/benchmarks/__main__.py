@@ -12,7 +12,7 @@ from typing import Any
 
 SECTIONS = (
     "decode", "probes", "lines", "memory", "importance", "effects", "training", "gpu", "page", "paint", "visit",
-    "static", "live", "class", "watched", "scale",
+    "static", "static_visits", "live", "class", "watched", "scale",
 )  # fmt: skip
 NUMBERS = "benchmarks.json"
 
@@ -111,7 +111,8 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "page": lambda: page.measure(repetitions, log),
         "paint": lambda: paint_delay.measure(repetitions, log),
         "visit": lambda: first_visit.measure(repetitions, log),
-        "static": lambda: static_page.measure(2 if quick else 200, repetitions, log),
+        "static": lambda: static_page.measure(2 if quick else 200, log),
+        "static_visits": lambda: static_page.measure_visits(repetitions, log),
         "live": lambda: live.measure(
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), log
         ),

@@ -78,14 +78,17 @@ def visit(browser: Any, address: str, selector: str) -> tuple[float, dict[str, i
     network.send("Network.enable")
     network.send("Network.emulateNetworkConditions", NETWORK_CONDITIONS)
     request_ids: set[str] = set()
-    response_bytes = []
+    response_bytes: dict[str, float] = {}
 
     def record_request(event: Any) -> None:
-        if event["request"]["url"].startswith("http"):  # no data URLs
+        if event["request"]["url"].startswith("http"):  # no data or blob URLs
             request_ids.add(event["requestId"])
 
+    def record_response(event: Any) -> None:
+        response_bytes[event["requestId"]] = event["encodedDataLength"]
+
     network.on("Network.requestWillBeSent", record_request)
-    network.on("Network.loadingFinished", lambda event: response_bytes.append(event["encodedDataLength"]))
+    network.on("Network.loadingFinished", record_response)
     page.add_init_script(PAINT_OBSERVER.replace("SELECTOR", selector))
     page.goto(address)
     wait_for_function(page, "() => window.paintedAt !== undefined")
@@ -93,4 +96,5 @@ def visit(browser: Any, address: str, selector: str) -> tuple[float, dict[str, i
         page.wait_for_selector(".explorer .plot .main-svg")
     seconds = page.evaluate("window.paintedAt") / 1000
     context.close()
-    return seconds, {"requests": len(request_ids), "bytes": round(sum(response_bytes))}
+    received = sum(response_bytes.get(request, 0) for request in request_ids)
+    return seconds, {"requests": len(request_ids), "bytes": round(received)}

@@ -463,7 +463,6 @@ def static_page(result: Result) -> str:
         for model, searches in result["rows"].items()
         for search, row in searches.items()
     ]
-    sizes = ", ".join(f"{model} {size / 1e6:.1f} MB" for model, size in result["bytes"].items())
     return "\n".join(
         [
             "## The static page\n",
@@ -471,9 +470,7 @@ def static_page(result: Result) -> str:
             "blocked; medians. *Exact Python* uses the weights as they are; the server decodes a beam with weights "
             "rounded to float16.\n",
             table(head, rows),
-            f"Sizes: {sizes}; all else {result['shared_bytes'] / 1e6:.1f} MB. "
             f"Methods of all requests: {', '.join(result['methods'])}.\n",
-            _static_visits(result["class"], result["visit"]),
         ]
     )
 
@@ -481,8 +478,10 @@ def static_page(result: Result) -> str:
 MAX_STATIC_REQUESTS = 15  # of a first visit to a static page
 
 
-def _static_visits(group: Result, visit: Result) -> str:
-    """Render what a class costs the host, and the time to the first map."""
+def static_visits(result: Result) -> str:
+    """Render the sizes of a static page, what a class costs the host, and the time to the first map."""
+    group, visit = result["class"], result["visit"]
+    sizes = ", ".join(f"{model} {size / 1e6:.1f} MB" for model, size in result["bytes"].items())
     expected = {"GET 200": group["visitors"] * group["files"]}
     requests = ", ".join(f"{count:,} × {name}" for name, count in group["requests"].items())
     ratio = visit["ratio"]
@@ -496,6 +495,8 @@ def _static_visits(group: Result, visit: Result) -> str:
         ["bytes of a visitor", format_megabytes(group["bytes"]), "", ""],
         ["seconds until all have everything, p95 of a visitor", f"{group['seconds']:.1f}, {group['p95']:.1f}", "", ""],
         ["processor seconds of the file server, a visitor", f"{group['cpu_seconds'] / group['visitors']:.3f}", "", ""],
+        ["until the first map is painted", f"{visit['ours']['median']:.2f} s", "", ""],
+        ["until Gradio's empty page is painted", f"{visit['empty']['median']:.2f} s", "", ""],
         [
             "first map, by the time of Gradio's empty page",
             f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
@@ -509,9 +510,15 @@ def _static_visits(group: Result, visit: Result) -> str:
             goal_mark(visit["requests"] <= MAX_STATIC_REQUESTS),
         ],
     ]
-    return "Visits: a class on loopback, and first visits with an empty cache over " + (
-        f"{visit['line']['latency']} ms and {visit['line']['speed']} Mbit/s, {ratio['pairs']} pairs.\n\n"
-        + table(["", "measured", "goal", ""], rows)
+    return "\n".join(
+        [
+            "## Visits to the static page\n",
+            "A plain file server on this machine. A class on loopback, and first visits with an empty cache over "
+            f"{visit['line']['latency']} ms and {visit['line']['speed']} Mbit/s, alternately with Gradio's empty page, "
+            f"{ratio['pairs']} pairs, medians.\n",
+            table(["", "measured", "goal", ""], rows),
+            f"Sizes: {sizes}; all else {result['shared_bytes'] / 1e6:.1f} MB.\n",
+        ]
     )
 
 
@@ -719,6 +726,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "paint": painting,
     "visit": first_visit,
     "static": static_page,
+    "static_visits": static_visits,
     "live": live,
     "class": classroom,
     "watched": render_training_load,

@@ -1,4 +1,4 @@
-"""The static page in headless Chromium: its translations and maps against Python's, and their time.
+"""The static page in headless Chromium: its translations and maps against Python's, their time, and visits.
 
 A plain file server on this machine serves the folder; every other host is blocked. The engine answers in the page's
 worker, and Python translates the same sentence next, so a slow moment of the machine affects both.
@@ -36,8 +36,7 @@ CORPUS = MODELS.parent / "corpora" / "mini.tsv"
 SEARCHES = {"greedy": 1, "beam": 4}
 # Sends a request to the engine, and decodes the maps of its answer.
 ASK = """async (values) => {
-  const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
-  const { modules } = await import(script.name);
+  const modules = headlightModules;
   const started = performance.now();
   let answer = null;
   await modules['core/server.js'].server.stream('stream_messages', values, (message) => (answer = message));
@@ -53,36 +52,42 @@ ASK = """async (values) => {
 TRANSLATE = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
 
 
-def measure(sentences: int, visits: int, log: Log) -> dict[str, Any]:
-    """Compare `sentences` translations of each translator, greedily and with a beam, and measure first visits."""
-    from playwright.sync_api import sync_playwright
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        total = write_files(folder, site_files(read_page(Settings(), TRANSLATORS)))
-        with sync_playwright() as playwright:  # not earlier: its event loop keeps the page from being built
-            browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-            result = _measure_folder(browser, folder, sentences, visits, log)
-            browser.close()
-    result["shared_bytes"] = total - sum(result["bytes"].values())
-    return result
-
-
-def _measure_folder(browser: Any, folder: Path, sentences: int, visits: int, log: Log) -> dict[str, Any]:
-    with _served(folder) as (address, requests):
+def measure(sentences: int, log: Log) -> dict[str, Any]:
+    """Compare `sentences` translations of each translator, greedily and with a beam."""
+    with _folder_and_browser() as (folder, browser), _served(folder) as (address, requests):
         page = browser.new_page()
         page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(address) else route.abort())
         page.goto(address)
         page.wait_for_selector(".explorer .plane")
         rows = {model: _compare(page, model, sentences, log) for model in TRANSLATORS}
         page.close()
-    return {
-        "rows": rows,
-        "methods": sorted(set(requests)),
-        "bytes": {model: _bytes(folder / "models" / model) for model in TRANSLATORS},
-        "class": measure_class(browser, folder, lambda page: page.evaluate(ASK, TRANSLATE), log),
-        "visit": measure_first_map(browser, folder, visits, log),
-    }
+    return {"rows": rows, "methods": sorted(set(requests))}
+
+
+def measure_visits(visits: int, log: Log) -> dict[str, Any]:
+    """Measure the sizes of the folder, a class, and `visits` first visits."""
+    with _folder_and_browser() as (folder, browser):
+        model_bytes = {model: _bytes(folder / "models" / model) for model in TRANSLATORS}
+        return {
+            "bytes": model_bytes,
+            "shared_bytes": _bytes(folder) - sum(model_bytes.values()),
+            "class": measure_class(browser, folder, lambda page: page.evaluate(ASK, TRANSLATE), log),
+            "visit": measure_first_map(browser, folder, visits, log),
+        }
+
+
+@contextmanager
+def _folder_and_browser() -> Iterator[tuple[Path, Any]]:
+    """Write the page with all translators, and start a browser."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder, site_files(read_page(Settings(), TRANSLATORS)))
+        with sync_playwright() as playwright:  # not earlier: its event loop keeps the page from being built
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+            yield folder, browser
+            browser.close()
 
 
 def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:

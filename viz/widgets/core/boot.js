@@ -8,8 +8,26 @@ import { isBusy, Retry, sleep } from './retry.js';
 // Phrases, colours, fields and file versions, loaded with the modules.
 export const tables = globalThis.headlightTables;
 
-/** URL of a static file. It contains the file's version, so that browsers can cache the file forever. */
-export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
+/** URL of a file on the server. It contains the file's version, so that browsers can cache the file forever. */
+const servedFile = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
+
+/** URL of a file. A static page decompresses it first (`engine/start.js`). @type {(name: string) => Promise<string>} */
+export const asset = async (name) => (globalThis.openHeadlightFile ?? servedFile)(name);
+
+/** Adds a script or a style sheet to the page. If it does not load, it is removed, and the promise is rejected. */
+async function addFile(name, type = '') {
+  const url = await asset(name);
+  const element = name.endsWith('.css')
+    ? Object.assign(document.createElement('link'), { rel: 'stylesheet', href: url })
+    : Object.assign(document.createElement('script'), { type, src: url });
+  await new Promise((onload, reject) => {
+    const onerror = () => {
+      element.remove();
+      reject(new Error(name));
+    };
+    document.head.append(Object.assign(element, { onload, onerror }));
+  });
+}
 
 /** @type {Promise<any> | null} */
 let plotlyPromise = null;
@@ -17,42 +35,21 @@ let plotlyPromise = null;
 /** Loads Plotly once, from the page's own server. */
 export function loadPlotly() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
-  plotlyPromise ??= new Promise((resolve, reject) => {
-    const script = document.createElement('script');
-    script.src = asset('plotly.js');
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error('plotly.js'));
-    document.head.append(script);
-  });
+  plotlyPromise ??= addFile('plotly.js').then(() => window.Plotly);
   return plotlyPromise;
 }
 
-/** @type {Promise<null> | null} */
+/** @type {Promise<any> | null} */
 let bundlePromise = null;
 
 /** Returns a lesson or deck module. The first call loads all of them, with their styles and phrases. */
 export async function loadLazy(name) {
-  await loadBundle();
-  return globalThis.headlightModules[name];
-}
-
-function loadBundle() {
-  bundlePromise ??= new Promise((resolve, reject) => {
-    const style = document.createElement('link');
-    Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
-    const script = document.createElement('script');
-    Object.assign(script, { type: 'module', src: asset('lessons.js') });
-    const styles = new Promise((onload, onerror) => Object.assign(style, { onload, onerror }));
-    const fail = () => {
-      bundlePromise = null; // the next call loads the files again
-      for (const element of [style, script]) element.remove();
-      reject(new Error('lessons'));
-    };
-    script.onload = () => styles.then(() => resolve(null), fail);
-    script.onerror = fail;
-    document.head.append(style, script);
+  bundlePromise ??= Promise.all([addFile('lessons.css'), addFile('lessons.js', 'module')]);
+  await bundlePromise.catch((error) => {
+    bundlePromise = null; // so that the next call tries again
+    throw error;
   });
-  return bundlePromise;
+  return globalThis.headlightModules[name];
 }
 
 /**

@@ -67,7 +67,8 @@ export class HttpTransport {
   /** Whether the server responds. */
   async isReachable() {
     try {
-      return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(PING_TIMEOUT_MS) })).ok;
+      const signal = AbortSignal.timeout(PING_TIMEOUT_MS);
+      return (await fetch(await asset('alive.json'), { cache: 'no-store', signal })).ok;
     } catch {
       return false;
     }

@@ -1,5 +1,6 @@
 // Loads the files of models, with progress, and checks them.
 
+import { decompress } from './decompress.js';
 import { Fault } from './fault.js';
 import { Tokenizer } from './tokenizer.js';
 import { Transformer } from './transformer.js';
@@ -7,7 +8,7 @@ import { Transformer } from './transformer.js';
 const MAX_MODELS = 2; // in memory; each takes 40 to 60 MB
 
 /**
- * @typedef {{ url: string, bytes: number, sha256: string }} SiteFile
+ * @typedef {{ url: string, bytes: number, sha256: string }} SiteFile `bytes`: as sent; `sha256`: of the content
  * @typedef {{ name: string, config: any, weights: SiteFile[], source_tokenizer: SiteFile, target_tokenizer: SiteFile,
  *   languages: { source: string, target: string }, answer_model: any, lesson_model: any,
  *   cross_heads: import('./opening.js').CrossHeads, rule: import('./reliability.js').FittedRule | null, reverse: string }} SiteModel
@@ -89,7 +90,7 @@ export class ModelLoader {
    * @param {SiteFile} file
    * @param {(count: number) => void} onBytes
    */
-  async fetchFile(model, { url, bytes, sha256 }, onBytes) {
+  async fetchFile(model, { url, sha256 }, onBytes) {
     const fault = (word) => new Fault('model', word, { given: model, file: url });
     let data;
     try {
@@ -99,9 +100,9 @@ export class ModelLoader {
     } catch (error) {
       throw error instanceof Fault ? error : fault('file_missing');
     }
-    const isWhole =
-      data.byteLength === bytes && (!globalThis.crypto?.subtle || hex(await crypto.subtle.digest('SHA-256', data)) === sha256);
+    const content = await decompress(data).catch(() => null);
+    const isWhole = content && (!globalThis.crypto?.subtle || hex(await crypto.subtle.digest('SHA-256', content)) === sha256);
     if (!isWhole) throw fault('file_damaged');
-    return new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+    return content;
   }
 }
