@@ -36,7 +36,12 @@ from tests.browser.test_heads import (
     test_word_rows_sum_to_one,
     translation,
 )
-from tests.browser.test_newcomers import test_own_translation_is_scored_without_reliability_grade
+from tests.browser.test_newcomers import (
+    test_direction_offer_disappears_while_typing,
+    test_direction_offer_is_translated_to_chinese,
+    test_own_translation_is_scored_without_reliability_grade,
+    test_wrong_source_language_offers_other_direction,
+)
 from tests.browser.test_page import (
     test_broken_permalink_restores_valid_parts,
     test_browser_language_is_default_and_can_be_switched,
@@ -114,6 +119,7 @@ TESTS = (
     test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
     test_word_effects_list_predicted_and_measured_values,
     test_word_rows_sum_to_one,
+    test_wrong_source_language_offers_other_direction,
 )
 
 

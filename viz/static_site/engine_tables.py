@@ -14,6 +14,7 @@ from headlight.model.text.simplified_characters import SIMPLIFIED, TRADITIONAL
 from headlight.model.translate.opening import CLEAR
 from headlight.viz import token_labels
 from headlight.viz.request_fields import REQUEST_FIELDS
+from headlight.viz.service.language_hints import TOY
 from headlight.viz.settings import Settings
 from headlight.viz.static_site.evidence_tables import evidence_tables
 
@@ -54,6 +55,7 @@ def engine_tables() -> dict[str, Any]:
         "actions": ACTIONS,
         "kinds": KINDS,
         "max_interventions": MAX_INTERVENTIONS,
+        "toy": TOY,
         "fields": [row.as_json(Settings()) for row in REQUEST_FIELDS],
         **evidence_tables(),
     }

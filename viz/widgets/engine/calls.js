@@ -6,6 +6,7 @@ import { chrf } from './chrf.js';
 import { mapEffects, measuredEffect, predictLosses, strongestEffects } from './effect-calls.js';
 import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
+import { languageHint } from './language-hint.js';
 import { logitDetails } from './logit-calls.js';
 import { requestChanges } from './replay.js';
 import { ownChoice } from './reranking.js';
@@ -38,7 +39,9 @@ async function streamMessages(engine, values, control, send) {
     send({ what: 'progress', text, target: tokenValues(tokens), turn });
   };
   const translation = await engine.translate(entry, request, { ...control, onToken });
-  if (translation) send({ ...(await engine.answer(entry, translation)), turn });
+  if (!translation) return;
+  const hint = languageHint(request.text, entry, Object.values(engine.models));
+  send({ ...(await engine.answer(entry, translation)), hint, turn });
 }
 
 /** The reliability of an answer after reading back. */
