@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -31,6 +33,7 @@ from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Watch
 from tests.browser.polling import wait_for_function
+from tests.browser.test_exporting import save
 
 TEXT = "Die Katze trinkt heute keine Milch."
 MAX_FIRST_REQUESTS = 15
@@ -331,6 +334,40 @@ def test_bad_files_give_one_sentence(browser: Browser, folder: Path, tmp_path: P
     assert translation(page) == visible
     context.close()
     host.close()
+
+
+FORMS = {  # of the export menu, with the names of their files
+    "PNG": "headlight-cross-2-3.png",
+    "SVG": "headlight-cross-2-3.svg",
+    "CSV": "headlight-cross-2-3.csv",
+    "NPZ": "headlight.npz",
+    "JSON": "headlight.json",
+    "HTML": "headlight.html",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_files_of_the_export_menu_are_written_in_the_browser(
+    browser: Browser, host: Host, exact: Translator, tmp_path: Path, language: str
+) -> None:
+    with visit(browser, host.address) as page:
+        switch_language(page, language)
+        translate(page, TEXT)
+        page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+        paths = {form: save(page, form, tmp_path) for form in FORMS}
+        assert {form: path.name for form, path in paths.items()} == FORMS
+        for form in ("png", "svg"):
+            name = phrases(language)[f"form_wall_{form}"]
+            assert save(page, re.escape(name), tmp_path).name == f"headlight-cross-all.{form}"
+        expect(page.locator(".toast")).to_contain_text(phrases(language)["saved"].format(form=name))
+    expected = exact.translate(TEXT, beam_size=4, no_repeat=4)
+    table = pd.read_csv(paths["CSV"], index_col=0, encoding="utf-8-sig")
+    np.testing.assert_allclose(table.to_numpy(), expected.attention.cross[1, 2], atol=1e-4)
+    arrays, content = np.load(paths["NPZ"]), json.loads(paths["JSON"].read_text(encoding="utf-8"))
+    for kind in KINDS:
+        np.testing.assert_allclose(arrays[kind], expected.attention.of(kind), atol=1e-4)
+        np.testing.assert_array_equal(arrays[kind], np.array(content[kind], dtype=np.float32))
 
 
 @pytest.mark.slow

@@ -22,6 +22,11 @@ from headlight.viz.settings import MODELS
 from tests.browser.acting import state, switch_language, translate
 from tests.browser.conftest import Answered
 from tests.browser.polling import wait_for_function
+from tests.browser.test_exporting import (
+    test_exported_cells_are_square_for_one_and_two_heads,
+    test_exported_images_show_same_numbers_at_print_size,
+    test_saved_page_works_offline_with_same_numbers,
+)
 from tests.browser.test_heads import (
     test_arrow_keys_step_through_heads,
     test_averages_and_maxima_match_heads,
@@ -100,6 +105,8 @@ TESTS = (
     test_encoder_effects_are_on_the_clicked_word,
     test_enter_submits_typed_text,
     test_every_head_matches_model,
+    test_exported_cells_are_square_for_one_and_two_heads,
+    test_exported_images_show_same_numbers_at_print_size,
     test_first_visit_shows_model_translation,
     test_hidden_special_tokens_are_noted_and_rescaling_is_optional,
     test_line_hover_fades_other_lines,
@@ -109,6 +116,7 @@ TESTS = (
     test_permalink_restores_all_state,
     test_player_shows_written_tokens_and_highlights_row,
     test_reliability_reasons_open_by_keyboard,
+    test_saved_page_works_offline_with_same_numbers,
     test_selected_alternative_continues_translation,
     test_space_toggles_playback_and_end_shows_all,
     test_theme_follows_system_and_can_be_switched,

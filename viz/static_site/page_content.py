@@ -13,11 +13,13 @@ from typing import Any
 
 import gradio as gr
 
+from headlight import __version__
 from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
 from headlight.model.text.languages import two_letters
 from headlight.model.translate.reliability import FittedRule, load_rule
+from headlight.viz.export.standalone import standalone_template
 from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.widget import widget_module
@@ -50,6 +52,7 @@ ENGINE_CALLS = (
     "account_heads",
     "account_keys",
     "logit_details",
+    "export",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
 BACK_WEIGHT = "back_weight"  # the option that needs the reverse model
@@ -78,6 +81,7 @@ class PageContent:
     models: Mapping[str, Any]  # data of each model for the engine
     stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call, and by model or step
     limits: Mapping[str, int]
+    standalone: Mapping[str, Any]  # file of the page for one answer, and its version
     files: Sequence[SiteFile]
 
 
@@ -112,6 +116,7 @@ def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
         models=models,
         stored=_stored_answers(page, names, files),
         limits={"characters": settings.max_characters, "tokens": settings.max_tokens},
+        standalone=_standalone(files),
         files=files,
     )
 
@@ -154,6 +159,16 @@ def _add_file(files: list[SiteFile], model: str, path: Path) -> dict[str, Any]:
     file = SiteFile(url=f"models/{model}/{digest}/{path.name}.deflate", content=content)
     files.append(file)
     return file.as_json()
+
+
+def _standalone(files: list[SiteFile]) -> dict[str, Any]:
+    content = standalone_template()
+    file = SiteFile(
+        url=f"answers/export/{hashlib.sha256(content).hexdigest()[:12]}.html.deflate",
+        content=zlib.compress(content, COMPRESSION_LEVEL),
+    )
+    files.append(file)
+    return {"version": __version__, "file": file.as_json()}
 
 
 def _cross_heads(card: ModelCard) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from headlight import main
+from headlight import __version__
 from headlight.model.errors import CommandError
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule, ReliabilityWeights
 from headlight.model.translate.reranking import REVERSE_WEIGHT
@@ -64,6 +65,15 @@ def test_model_files_are_the_folders_compressed(files: Mapping[str, bytes]) -> N
         assert file["bytes"] == len(content)
         assert file["sha256"] == hashlib.sha256(content).hexdigest()
         assert zlib.decompress(content) == (MODELS / "toy" / name.removesuffix(".deflate")).read_bytes()
+
+
+def test_standalone_page_is_a_file_of_the_folder(files: Mapping[str, bytes]) -> None:
+    standalone = site(files)["standalone"]
+    content = files[standalone["file"]["url"]]
+    assert standalone["file"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert standalone["version"] == __version__
+    template = zlib.decompress(content).decode()
+    assert all(template.count(f"{{{{{name}}}}}") == 1 for name in ("language", "title", "data"))
 
 
 def test_names_have_the_versions_that_the_script_asks_for(files: Mapping[str, bytes]) -> None:

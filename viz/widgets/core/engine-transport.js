@@ -76,8 +76,8 @@ export class EngineTransport {
       this.pending.clear();
       this.worker = null; // the next call starts another
     });
-    const { models, limits } = /** @type {any} */ (this.site);
-    this.worker.postMessage({ site: { models, limits, base: document.baseURI } });
+    const { models, limits, standalone } = /** @type {any} */ (this.site);
+    this.worker.postMessage({ site: { models, limits, standalone, base: document.baseURI } });
     return this.worker;
   }
 

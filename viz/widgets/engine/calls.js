@@ -4,6 +4,7 @@ import { answerAccount, answerAccountHeads, answerAccountKeys } from './account-
 import { ablationLoss, allHeads, allParts } from './ablation.js';
 import { chrf } from './chrf.js';
 import { mapEffects, measuredEffect, predictLosses, strongestEffects } from './effect-calls.js';
+import { exportFile } from './export.js';
 import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
 import { languageHint } from './language-hint.js';
@@ -165,4 +166,5 @@ export const ANSWERS = {
   account_heads: answerAccountHeads,
   account_keys: answerAccountKeys,
   logit_details: logitDetails,
+  export: exportFile,
 };

@@ -15,12 +15,14 @@ const LIVE_OPTIONS = { beam_size: 1, n_best: 1, back_weight: 0, temperature: 0 }
 
 export class Engine {
   /**
-   * @param {{ models: Record<string, import('./loader.js').SiteModel>, limits: { characters: number, tokens: number } }} site
+   * @param {{ models: Record<string, import('./loader.js').SiteModel>, limits: { characters: number, tokens: number },
+   *   standalone?: { version: string, file: import('./loader.js').SiteFile } }} site `standalone`: template of the page as a file
    * @param {import('./loader.js').ModelLoader} loader
    */
-  constructor({ models, limits }, loader) {
+  constructor({ models, limits, standalone }, loader) {
     this.models = models;
     this.limits = limits;
+    this.standalone = standalone;
     this.loader = loader;
     /** @type {Map<string, any>} by request */
     this.translations = new Map();
