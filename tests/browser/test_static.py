@@ -25,9 +25,10 @@ from headlight import Translator
 from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
 from headlight.viz.lessons.walk import WALK
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.payload import reliability_values
 from headlight.viz.settings import MODELS
-from headlight.viz.static_site.lesson_content import STEPS
+from headlight.viz.static_site.lesson_content import SENTENCE_STEPS, STEPS
 from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation, wait_until_idle
@@ -245,7 +246,7 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
         switch_language(page, language)
         open_panel(page, "learn")
         expect(page.get_by_text(words["lesson_others_need_app"])).to_be_visible()
-        expect(page.locator(".lesson-row")).to_have_count(1 + len(STEPS))
+        expect(page.locator(".lesson-row")).to_have_count(2 + len(STEPS))
         page.click(".lesson-row[data-lesson=build]")
         page.wait_for_selector(".build[data-part=words]")
         expect(page.locator(".build .own-line")).to_be_hidden()
@@ -257,10 +258,15 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
 
 
 @pytest.mark.slow
-def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) -> None:
-    with visit(browser, host.address) as page:
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_stored_experiments_follow_their_controls(browser: Browser, host: Host, language: str) -> None:
+    example = next(example.text for example in EXAMPLES if example.model == "de-en")
+    note = phrases(language)["lesson_stored_sentence"].format(sentence=example)
+    with visit(browser, host.address, width=1280 if language == "en" else 390) as page:
+        switch_language(page, language)
+        translate(page, TEXT)
         open_panel(page, "learn")
-        for lesson in ("positions", "heads"):
+        for lesson in STEPS.keys() - {"walk"}:
             page.click(f".lesson-row[data-lesson={lesson}]")
             for step in STEPS[lesson]:
                 wait_for_function(page, "(step) => document.querySelector('.lesson').dataset.step === step", arg=step)
@@ -269,12 +275,34 @@ def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) 
                 if show.count():
                     show.click()  # a question hides the figures and the controls
                 expect(page.locator(".lesson .figure > *").first).to_be_visible()
-                page.locator(".lesson-controls input[type=range]").first.press("ArrowLeft")
+                for control in page.locator(".lesson-controls input[type=range]").all():
+                    control.press("ArrowLeft")
+                for control in page.locator(".lesson-controls > :not([hidden]) button").all():
+                    control.click()
                 wait_until_idle(page)
                 expect(page.locator(".lesson .error")).to_be_hidden()
+                is_on_sentence = step in SENTENCE_STEPS.get(lesson, ())
+                expect(page.locator(".lesson .stored-note")).to_have_text([note] if is_on_sentence else [])
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), step
                 if step != STEPS[lesson][-1]:
                     page.locator(".lesson .ways button").nth(1).click()
             page.locator(".lesson .crumb .link").first.click()
+        translate(page, example)
+        page.click(".lesson-row[data-lesson=norms]")
+        page.locator(".lesson .ways button").nth(1).click()
+        wait_for_function(page, "() => document.querySelector('.lesson').dataset.step === 'axes'")
+        expect(page.locator(".lesson .stored-note")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_the_quiz_has_no_classes(browser: Browser, host: Host) -> None:
+    words = phrases("en")
+    with visit(browser, host.address) as page:
+        for step in ("quiz", "quiz.class-ABCDE-secret"):
+            page.evaluate("(step) => (location.hash = `#tab=learn&lesson=${step}`)", step)
+            expect(page.locator(".quiz-stages li")).to_have_count(3)
+            expect(page.get_by_text(words["quiz_privacy_alone"])).to_be_visible()
+            expect(page.locator(".quiz-class, .quiz-live:not([hidden])")).to_have_count(0)
 
 
 @pytest.mark.slow

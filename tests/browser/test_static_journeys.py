@@ -59,6 +59,12 @@ from tests.browser.test_player import (
     test_player_shows_written_tokens_and_highlights_row,
     test_space_toggles_playback_and_end_shows_all,
 )
+from tests.browser.test_quiz import (
+    test_a_reader_answers_the_first_form_and_the_browser_remembers_it,
+    test_an_entry_survives_a_change_of_language,
+    test_questions_fit_a_phone,
+    test_results_explain_wrong_answers_and_three_questions_come_after_two_days,
+)
 from tests.browser.test_search_and_why import (
     test_account_of_a_word_opens_into_heads_and_the_words_they_read,
     test_account_sums_to_logit_difference_and_names_rival,
@@ -88,8 +94,10 @@ pytestmark = pytest.mark.slow
 FIXTURES = (host, translation)
 MODEL, REVERSE = "de-en", "en-de"
 TESTS = (
+    test_a_reader_answers_the_first_form_and_the_browser_remembers_it,
     test_account_of_a_word_opens_into_heads_and_the_words_they_read,
     test_account_sums_to_logit_difference_and_names_rival,
+    test_an_entry_survives_a_change_of_language,
     test_arrow_keys_scrub_focused_slider,
     test_arrow_keys_step_through_heads,
     test_averages_and_maxima_match_heads,
@@ -100,6 +108,8 @@ TESTS = (
     test_click_pins_and_escape_unpins,
     test_compared_effects_match_model,
     test_comparison_shows_difference_of_two_heads,
+    test_direction_offer_disappears_while_typing,
+    test_direction_offer_is_translated_to_chinese,
     test_effect_map_matches_model,
     test_empty_sentence_shows_message_and_keeps_content,
     test_encoder_effects_are_on_the_clicked_word,
@@ -115,7 +125,9 @@ TESTS = (
     test_page_never_scrolls_horizontally,
     test_permalink_restores_all_state,
     test_player_shows_written_tokens_and_highlights_row,
+    test_questions_fit_a_phone,
     test_reliability_reasons_open_by_keyboard,
+    test_results_explain_wrong_answers_and_three_questions_come_after_two_days,
     test_saved_page_works_offline_with_same_numbers,
     test_selected_alternative_continues_translation,
     test_space_toggles_playback_and_end_shows_all,

@@ -55,9 +55,10 @@ ENGINE_CALLS = (
     "export",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
+DEFAULT_EXAMPLE = "Hello."  # of a model without examples
 BACK_WEIGHT = "back_weight"  # the option that needs the reverse model
 UNSENT_FIELDS = ("measured", "weights")  # of a reliability rule: its results, and the digest of the model
-COMPRESSION_LEVEL = 9  # of models: int8 weights become 8% smaller, and few hosts compress them
+COMPRESSION_LEVEL = 9  # of models and answers: int8 weights become 8% smaller, and few hosts compress files
 OWN_FORMAT = "transformer"  # kind in the configuration of a model that the engine reads
 
 
@@ -240,8 +241,7 @@ def _adapt_widget(service: Service, widget: dict[str, str], names: Sequence[str]
 
 def _first_answer(service: Service, defaults: Mapping[str, Any], names: Sequence[str]) -> str:
     """Translate the first example, which the page shows before the engine has loaded."""
-    text = next((example.text for example in EXAMPLES if example.model == defaults["model"]), "Hello.")
-    translation = service.translate(service.check({**defaults, "text": text}))
+    translation = service.translate(service.check({**defaults, "text": _example(service, defaults["model"])["text"]}))
     reads_back = bool(_reverse_model(service, defaults["model"], names))
     read_back = service.read_back(translation) if reads_back else None
     answer = json.loads(answer_json(service, translation, read_back, cached=True))
@@ -259,15 +259,18 @@ def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> 
     """Ask for the answers that need no sentence, and return their URLs by call and model or step; "": for all."""
     calls = {name: call.function for name, call in page.calls.calls.items()}
     cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
-    lessons = static_lessons(calls["read_lessons"]({}))
+    lessons = static_lessons(calls["read_lessons"]({}), PANELS)
     answers = {
         "model_cards": cards,
         "read_lessons": lessons,
         "read_build": calls["read_build"]({}),
+        "read_quiz": calls["read_quiz"]({}),
         "run_build_line": build_verdicts(calls["run_build_line"]),
     }
     stored = {call: {"": _store(files, call, answer)} for call, answer in answers.items()}
-    results = experiment_results(lessons, calls["run_experiment"], {"text": "a", "model": names[0]})
+    results = experiment_results(
+        lessons, calls["run_experiment"], {name: _example(page.service, name) for name in names}
+    )
     stored["run_experiment"] = {step: _store(files, "run_experiment", result) for step, result in results.items()}
     for call in STORED_BY_MODEL:
         stored[call] = {
@@ -277,9 +280,15 @@ def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> 
     return stored
 
 
+def _example(service: Service, model: str) -> dict[str, Any]:
+    """Return the request for the first example of a model."""
+    text = next((example.text for example in EXAMPLES if example.model == model), DEFAULT_EXAMPLE)
+    return {**service.model_defaults(model).options(), "text": text, "model": model}
+
+
 def _store(files: list[SiteFile], call: str, answer: Any) -> str:
-    content = _json(answer).encode()
-    url = f"answers/{call}/{hashlib.sha256(content).hexdigest()[:12]}.json"
+    content = zlib.compress(_json(answer).encode(), COMPRESSION_LEVEL)
+    url = f"answers/{call}/{hashlib.sha256(content).hexdigest()[:12]}.json.deflate"
     if all(file.url != url for file in files):
         files.append(SiteFile(url=url, content=content))
     return url

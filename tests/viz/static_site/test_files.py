@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from headlight import main
-from headlight import __version__
+from headlight import __version__, main
 from headlight.model.errors import CommandError
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule, ReliabilityWeights
 from headlight.model.translate.reranking import REVERSE_WEIGHT

@@ -99,7 +99,10 @@ export class EngineTransport {
     const file = storedFile(this.site.stored[name], values);
     try {
       const response = await fetch(new URL(file, document.baseURI), { signal });
-      if (response.ok) return storedEntry(name, values, await response.json(), this.site.models);
+      if (response.ok && response.body) {
+        const content = new Response(response.body.pipeThrough(new DecompressionStream('deflate')));
+        return storedEntry(name, values, await content.json(), this.site.models);
+      }
     } catch (error) {
       if (signal?.aborted) throw error;
     }

@@ -6,9 +6,10 @@ const KEYS = {
   run_experiment: ({ set }) => JSON.stringify(Object.values(set)),
 };
 
-/** The URL of the file for a call. @param {Record<string, string>} files by model or by step; "": for all */
+/** The URL of the file for a call. @param {Record<string, string>} files by model, by step or by both; "": for all */
 export function storedFile(files, { lesson, step, model, request }) {
-  return files[`${lesson}.${step}`] ?? files[model ?? request?.model ?? ''] ?? files[''];
+  const own = model ?? request?.model ?? '';
+  return files[`${lesson}.${step}`] ?? files[`${lesson}.${step}.${own}`] ?? files[own] ?? files[''];
 }
 
 /**

@@ -78,6 +78,13 @@ export function aboutLine(step, scene, values) {
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
 }
 
+/** Which sentence a stored experiment shows, if it is not the visitor's; else null. */
+export function storedNote({ result, translation }) {
+  const sentence = result?.sentence;
+  if (!sentence || sentence === translation.request.text) return null;
+  return make('span', { class: 'quiet stored-note' }, t('lesson_stored_sentence', { sentence }));
+}
+
 export function shapeText(show, scene, matrix) {
   const rows = {
     tokens: scene.kind === 'encoder' ? 'tokens' : 'queries',
