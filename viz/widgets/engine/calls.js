@@ -34,8 +34,8 @@ async function streamMessages(engine, values, control, send) {
   const { turn } = values;
   const { entry, request } = engine.checkMessage(values);
   let last = performance.now();
-  const onToken = (tokens, text) => {
-    if (values.live || performance.now() - last < MESSAGE_INTERVAL_MS) return;
+  const onToken = (tokens, text, isLast = false) => {
+    if (values.live || (!isLast && performance.now() - last < MESSAGE_INTERVAL_MS)) return;
     last = performance.now();
     send({ what: 'progress', text, target: tokenValues(tokens), turn });
   };
