@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -71,7 +72,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write_folder(path: Path, models: str) -> Path:
     command = [sys.executable, "-m", "headlight", "static", str(path), "--models", models]
-    subprocess.run(command, check=True)  # Playwright's event loop runs in this process
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in tests/conftest.py
+    subprocess.run(command, check=True, env=one_thread)  # Playwright's event loop runs in this process
     return path
 
 

@@ -39,8 +39,9 @@ FEWER_VALUES: Mapping[str, Mapping[str, int]] = {
     "shift": {"step": 3},
     "pair": {"step": 4},
     "place": {"low": 1, "step": 4},
-    "places": {"step": 4},
-    "ahead": {"step": 2},
+    "places": {"high": 16, "step": 4},
+    "ahead": {"step": 3},
+    "mean.padding": {"step": 4},
     "game": {"max_presses": 5},
 }
 FREE_FORMS = ("text", "places")  # of controls whose values cannot be listed; their experiments get the default
