@@ -277,9 +277,9 @@ def test_stored_experiments_follow_their_controls(browser: Browser, host: Host, 
                 if show.count():
                     show.click()  # a question hides the figures and the controls
                 expect(page.locator(".lesson .figure > *").first).to_be_visible()
-                for control in page.locator(".lesson-controls input[type=range]").all():
+                for control in page.locator(".lesson-controls input[type=range]").filter(visible=True).all():
                     control.press("ArrowLeft")
-                for control in page.locator(".lesson-controls > :not([hidden]) button").all():
+                for control in page.locator(".lesson-controls button").filter(visible=True).all():
                     control.click()
                 wait_until_idle(page)
                 expect(page.locator(".lesson .error")).to_be_hidden()
