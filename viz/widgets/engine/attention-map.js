@@ -126,7 +126,7 @@ function mergeWords(map, sumRows) {
       if (allowed[at]) weights[at] = cells.reduce((sum, cell) => sum + map.weights[cell], 0) / (sumRows ? 1 : row.length);
     });
   });
-  const runOf = (index) => previousRuns.find((run) => run.includes(index)) ?? [];
+  const findRun = (index) => previousRuns.find((run) => run.includes(index)) ?? [];
   const join = (tokens) => (run) => joinTokens(run.map((index) => tokens[index]));
   return {
     ...map,
@@ -134,7 +134,7 @@ function mergeWords(map, sumRows) {
     allowed,
     rows: rows.map(join(map.rows)),
     columns: columns.map(join(map.columns)),
-    previous: rows.map(([index]) => join(map.previous)(runOf(index))),
+    previous: rows.map(([index]) => join(map.previous)(findRun(index))),
   };
 }
 

@@ -18,16 +18,17 @@ const MIN_LABELS = 84; // pixels of the row names
  */
 
 /** @returns {Label[]} */
-const labelsOf = (tokens) => tokenLabels(tokens).map(({ text, full }, index) => ({ text, full, special: tokens[index].special, read: '' }));
+const makeLabels = (tokens) =>
+  tokenLabels(tokens).map(({ text, full }, index) => ({ text, full, special: tokens[index].special, read: '' }));
 
 /** @param {import('./attention-map.js').AttentionMap} map */
-export const columnLabels = ({ columns }) => labelsOf(columns);
+export const columnLabels = ({ columns }) => makeLabels(columns);
 
 /** @param {import('./attention-map.js').AttentionMap} map */
 export function rowLabels({ kind, rows, previous }) {
-  const labels = labelsOf(rows);
+  const labels = makeLabels(rows);
   if (kind === 'encoder') return labels;
-  return labelsOf(previous).map(({ text }, row) => ({ ...labels[row], read: `${text} → ` }));
+  return makeLabels(previous).map(({ text }, row) => ({ ...labels[row], read: `${text} → ` }));
 }
 
 /** The row and column axes of a map with square cells. @returns {[Axis, Axis]} */
@@ -45,11 +46,11 @@ function fitLabels(labels, count, maxLength, maxCell) {
   const size = space >= 20 ? LABEL : Math.max(MIN_FONT, Math.min(LABEL - 2, space - 1));
   const positions = [...labels.keys()].filter((position) => !isDense || position % 10 === 9);
   const axis = { labels, positions, cell, size, length: cell * labels.length, extent: [-0.5, Math.max(1, labels.length) - 0.5] };
-  return { ...axis, longest: Math.max(0, ...positions.map((position) => textWidth(nameOf(axis, position), size))) };
+  return { ...axis, longest: Math.max(0, ...positions.map((position) => textWidth(labelName(axis, position), size))) };
 }
 
 /** The name of a visible label; with its number if only every tenth is visible. */
-function nameOf({ labels }, position, convert = (text) => text) {
+function labelName({ labels }, position, convert = (text) => text) {
   const { read, text } = labels[position];
   const name = convert(read) + convert(text);
   return labels.length > DENSE_FROM ? `${position + 1} ${name}` : name;
@@ -61,7 +62,7 @@ function ticks(axis, positions, theme) {
   return {
     tickmode: 'array',
     tickvals: positions,
-    ticktext: positions.map((position) => nameOf(axis, position, plotlyText)),
+    ticktext: positions.map((position) => labelName(axis, position, plotlyText)),
     tickfont: { size: axis.size, color: theme.ink_2 },
     ticklabelstandoff: GAP - 4,
   };
@@ -91,7 +92,7 @@ export function columnsHeight(axis) {
   const height = (position) =>
     isVertical(axis, position)
       ? 1.3 * axis.size * Array.from(axis.labels[position].text).length
-      : textWidth(nameOf(axis, position), axis.size);
+      : textWidth(labelName(axis, position), axis.size);
   return Math.max(0, ...axis.positions.map(height)) + GAP;
 }
 

@@ -52,7 +52,7 @@ export function heatmap(map, { theme, words, palette, scale, effects = '' }) {
 }
 
 const suffix = (number) => (number ? String(number + 1) : '');
-const axesOf = (number) => ({ xaxis: `x${suffix(number)}`, yaxis: `y${suffix(number)}` });
+const traceAxes = (number) => ({ xaxis: `x${suffix(number)}`, yaxis: `y${suffix(number)}` });
 
 /**
  * The figure of two maps, A and B, and of A − B.
@@ -83,9 +83,9 @@ export function compare(first, second, { theme, words, palette }) {
       ...{ z, zmin: isSigned ? -1 : 0, xgap: gap, ygap: gap, showscale: number !== 1 },
       colorscale: colourScale(isSigned ? 'difference' : palette, theme),
       colorbar: isSigned ? { ...bar, ...signs } : bar,
-      ...axesOf(number),
+      ...traceAxes(number),
     });
-    return [trace, ...hatching(first, theme, axesOf(number))];
+    return [trace, ...hatching(first, theme, traceAxes(number))];
   });
   const titles = [
     [fill(words.first, { name: names[0] }), theme.head_a],
@@ -111,10 +111,10 @@ export function compare(first, second, { theme, words, palette }) {
     ];
   });
   const vertical = [0, 1, 2].flatMap((number) => verticalLabels(columns, theme, refs(number)));
-  const headOf = ({ layer, head }) => ({ layer, head });
+  const headPlace = ({ layer, head }) => ({ layer, head });
   const layout = {
     template: tables.figures.templates[theme.name],
-    meta: { figure: 'compare', kind: first.kind, first: headOf(first), second: headOf(second) },
+    meta: { figure: 'compare', kind: first.kind, first: headPlace(first), second: headPlace(second) },
     title: header,
     annotations: [...cornerCaption(words, theme), ...vertical, ...titles.map(panelTitle)],
     width,
