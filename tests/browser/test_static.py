@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -23,14 +26,16 @@ from headlight import Translator
 from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
 from headlight.viz.lessons.walk import WALK
+from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.payload import reliability_values
 from headlight.viz.settings import MODELS
-from headlight.viz.static_site.lesson_content import STEPS
+from headlight.viz.static_site.lesson_content import SENTENCE_STEPS, STEPS
 from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs import panels_by_view
 from tests.browser.acting import page_weights, state, switch_language, translate, translation, wait_until_idle
 from tests.browser.conftest import PATIENCE, Watch
 from tests.browser.polling import wait_for_function
+from tests.browser.test_exporting import save
 
 TEXT = "Die Katze trinkt heute keine Milch."
 MAX_FIRST_REQUESTS = 15
@@ -67,7 +72,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write_folder(path: Path, models: str) -> Path:
     command = [sys.executable, "-m", "headlight", "static", str(path), "--models", models]
-    subprocess.run(command, check=True)  # Playwright's event loop runs in this process
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in tests/conftest.py
+    subprocess.run(command, check=True, env=one_thread)  # Playwright's event loop runs in this process
     return path
 
 
@@ -235,7 +241,7 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
         switch_language(page, language)
         open_panel(page, "learn")
         expect(page.get_by_text(words["lesson_others_need_app"])).to_be_visible()
-        expect(page.locator(".lesson-row")).to_have_count(1 + len(STEPS))
+        expect(page.locator(".lesson-row")).to_have_count(2 + len(STEPS))
         page.click(".lesson-row[data-lesson=build]")
         page.wait_for_selector(".build[data-part=words]")
         expect(page.locator(".build .own-line")).to_be_hidden()
@@ -247,10 +253,15 @@ def test_lines_are_chosen_and_have_their_verdict(browser: Browser, host: Host, l
 
 
 @pytest.mark.slow
-def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) -> None:
-    with visit(browser, host.address) as page:
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_stored_experiments_follow_their_controls(browser: Browser, host: Host, language: str) -> None:
+    example = next(example.text for example in EXAMPLES if example.model == "de-en")
+    note = phrases(language)["lesson_stored_sentence"].format(sentence=example)
+    with visit(browser, host.address, width=1280 if language == "en" else 390) as page:
+        switch_language(page, language)
+        translate(page, TEXT)
         open_panel(page, "learn")
-        for lesson in ("positions", "heads"):
+        for lesson in STEPS.keys() - {"walk"}:
             page.click(f".lesson-row[data-lesson={lesson}]")
             for step in STEPS[lesson]:
                 wait_for_function(page, "(step) => document.querySelector('.lesson').dataset.step === step", arg=step)
@@ -259,12 +270,34 @@ def test_stored_experiments_follow_their_controls(browser: Browser, host: Host) 
                 if show.count():
                     show.click()  # a question hides the figures and the controls
                 expect(page.locator(".lesson .figure > *").first).to_be_visible()
-                page.locator(".lesson-controls input[type=range]").first.press("ArrowLeft")
+                for control in page.locator(".lesson-controls input[type=range]").filter(visible=True).all():
+                    control.press("ArrowLeft")
+                for control in page.locator(".lesson-controls button").filter(visible=True).all():
+                    control.click()
                 wait_until_idle(page)
                 expect(page.locator(".lesson .error")).to_be_hidden()
+                is_on_sentence = step in SENTENCE_STEPS.get(lesson, ())
+                expect(page.locator(".lesson .stored-note")).to_have_text([note] if is_on_sentence else [])
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), step
                 if step != STEPS[lesson][-1]:
                     page.locator(".lesson .ways button").nth(1).click()
             page.locator(".lesson .crumb .link").first.click()
+        translate(page, example)
+        page.click(".lesson-row[data-lesson=norms]")
+        page.locator(".lesson .ways button").nth(1).click()
+        wait_for_function(page, "() => document.querySelector('.lesson').dataset.step === 'axes'")
+        expect(page.locator(".lesson .stored-note")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_the_quiz_has_no_classes(browser: Browser, host: Host) -> None:
+    words = phrases("en")
+    with visit(browser, host.address) as page:
+        for step in ("quiz", "quiz.class-ABCDE-secret"):
+            page.evaluate("(step) => (location.hash = `#tab=learn&lesson=${step}`)", step)
+            expect(page.locator(".quiz-stages li")).to_have_count(3)
+            expect(page.get_by_text(words["quiz_privacy_alone"])).to_be_visible()
+            expect(page.locator(".quiz-class, .quiz-live:not([hidden])")).to_have_count(0)
 
 
 @pytest.mark.slow
@@ -324,6 +357,40 @@ def test_bad_files_give_one_sentence(browser: Browser, folder: Path, tmp_path: P
     assert translation(page) == visible
     context.close()
     host.close()
+
+
+FORMS = {  # of the export menu, with the names of their files
+    "PNG": "headlight-cross-2-3.png",
+    "SVG": "headlight-cross-2-3.svg",
+    "CSV": "headlight-cross-2-3.csv",
+    "NPZ": "headlight.npz",
+    "JSON": "headlight.json",
+    "HTML": "headlight.html",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_files_of_the_export_menu_are_written_in_the_browser(
+    browser: Browser, host: Host, exact: Translator, tmp_path: Path, language: str
+) -> None:
+    with visit(browser, host.address) as page:
+        switch_language(page, language)
+        translate(page, TEXT)
+        page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+        paths = {form: save(page, form, tmp_path) for form in FORMS}
+        assert {form: path.name for form, path in paths.items()} == FORMS
+        for form in ("png", "svg"):
+            name = phrases(language)[f"form_wall_{form}"]
+            assert save(page, re.escape(name), tmp_path).name == f"headlight-cross-all.{form}"
+        expect(page.locator(".toast")).to_contain_text(phrases(language)["saved"].format(form=name))
+    expected = exact.translate(TEXT, beam_size=4, no_repeat=4)
+    table = pd.read_csv(paths["CSV"], index_col=0, encoding="utf-8-sig")
+    np.testing.assert_allclose(table.to_numpy(), expected.attention.cross[1, 2], atol=1e-4)
+    arrays, content = np.load(paths["NPZ"]), json.loads(paths["JSON"].read_text(encoding="utf-8"))
+    for kind in KINDS:
+        np.testing.assert_allclose(arrays[kind], expected.attention.of(kind), atol=1e-4)
+        np.testing.assert_array_equal(arrays[kind], np.array(content[kind], dtype=np.float32))
 
 
 @pytest.mark.slow

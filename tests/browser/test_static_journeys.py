@@ -22,6 +22,11 @@ from headlight.viz.settings import MODELS
 from tests.browser.acting import state, switch_language, translate
 from tests.browser.conftest import Answered
 from tests.browser.polling import wait_for_function
+from tests.browser.test_exporting import (
+    test_exported_cells_are_square_for_one_and_two_heads,
+    test_exported_images_show_same_numbers_at_print_size,
+    test_saved_page_works_offline_with_same_numbers,
+)
 from tests.browser.test_heads import (
     test_arrow_keys_step_through_heads,
     test_averages_and_maxima_match_heads,
@@ -36,7 +41,12 @@ from tests.browser.test_heads import (
     test_word_rows_sum_to_one,
     translation,
 )
-from tests.browser.test_newcomers import test_own_translation_is_scored_without_reliability_grade
+from tests.browser.test_newcomers import (
+    test_direction_offer_disappears_while_typing,
+    test_direction_offer_is_translated_to_chinese,
+    test_own_translation_is_scored_without_reliability_grade,
+    test_wrong_source_language_offers_other_direction,
+)
 from tests.browser.test_page import (
     test_broken_permalink_restores_valid_parts,
     test_browser_language_is_default_and_can_be_switched,
@@ -48,6 +58,12 @@ from tests.browser.test_player import (
     test_arrow_keys_scrub_focused_slider,
     test_player_shows_written_tokens_and_highlights_row,
     test_space_toggles_playback_and_end_shows_all,
+)
+from tests.browser.test_quiz import (
+    test_a_reader_answers_the_first_form_and_the_browser_remembers_it,
+    test_an_entry_survives_a_change_of_language,
+    test_questions_fit_a_phone,
+    test_results_explain_wrong_answers_and_three_questions_come_after_two_days,
 )
 from tests.browser.test_search_and_why import (
     test_account_of_a_word_opens_into_heads_and_the_words_they_read,
@@ -78,8 +94,10 @@ pytestmark = pytest.mark.slow
 FIXTURES = (host, translation)
 MODEL, REVERSE = "de-en", "en-de"
 TESTS = (
+    test_a_reader_answers_the_first_form_and_the_browser_remembers_it,
     test_account_of_a_word_opens_into_heads_and_the_words_they_read,
     test_account_sums_to_logit_difference_and_names_rival,
+    test_an_entry_survives_a_change_of_language,
     test_arrow_keys_scrub_focused_slider,
     test_arrow_keys_step_through_heads,
     test_averages_and_maxima_match_heads,
@@ -90,11 +108,15 @@ TESTS = (
     test_click_pins_and_escape_unpins,
     test_compared_effects_match_model,
     test_comparison_shows_difference_of_two_heads,
+    test_direction_offer_disappears_while_typing,
+    test_direction_offer_is_translated_to_chinese,
     test_effect_map_matches_model,
     test_empty_sentence_shows_message_and_keeps_content,
     test_encoder_effects_are_on_the_clicked_word,
     test_enter_submits_typed_text,
     test_every_head_matches_model,
+    test_exported_cells_are_square_for_one_and_two_heads,
+    test_exported_images_show_same_numbers_at_print_size,
     test_first_visit_shows_model_translation,
     test_hidden_special_tokens_are_noted_and_rescaling_is_optional,
     test_line_hover_fades_other_lines,
@@ -103,7 +125,10 @@ TESTS = (
     test_page_never_scrolls_horizontally,
     test_permalink_restores_all_state,
     test_player_shows_written_tokens_and_highlights_row,
+    test_questions_fit_a_phone,
     test_reliability_reasons_open_by_keyboard,
+    test_results_explain_wrong_answers_and_three_questions_come_after_two_days,
+    test_saved_page_works_offline_with_same_numbers,
     test_selected_alternative_continues_translation,
     test_space_toggles_playback_and_end_shows_all,
     test_theme_follows_system_and_can_be_switched,
@@ -114,6 +139,7 @@ TESTS = (
     test_word_effects_compare_with_a_rival_and_measure_the_shown_head,
     test_word_effects_list_predicted_and_measured_values,
     test_word_rows_sum_to_one,
+    test_wrong_source_language_offers_other_direction,
 )
 
 

@@ -17,6 +17,7 @@ const PAIRS = [
 const SENTENCES = Number(process.env.SENTENCES ?? 3); // of each model, which the engine translates
 const JUDGED = Number(process.env.JUDGED ?? 16); // of each model, which Python translates for both
 const MAX_DIFFERENCE = 1e-3; // of a probability
+const RERANKED = 'Moritz spielt Geige und Annika Schlagzeug.'; // its best translation changes with reranking
 const HARD = {
   de: [
     'I have lost my keys and my phone.',
@@ -192,3 +193,28 @@ for (const names of PAIRS) {
     console.log(`${name}: ${rows.length} sentences, largest differences ${JSON.stringify(largest)}`);
   });
 }
+
+test('the words of the first model are shown while the reverse model loads, and the answer is the reranked one', async () => {
+  const [name, reverse] = PAIRS[0];
+  const engine = newEngine([name, reverse], [null, null]);
+  const models = { [name]: readModel(name), [reverse]: readModel(reverse) };
+  const [events, messages] = [/** @type {string[]} */ ([]), /** @type {any[]} */ ([])];
+  const gate = Promise.withResolvers();
+  engine.loader = /** @type {any} */ ({
+    load: async (each) => {
+      events.push(`load ${each}`);
+      await (each === reverse ? gate.promise : null);
+      events.push(`loaded ${each}`);
+      return models[each];
+    },
+  });
+  const asking = ANSWERS.stream_messages(engine, { text: RERANKED, model: name }, {}, (message) => messages.push(message));
+  while (events.length < 3 || !messages.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(events, [`load ${name}`, `loaded ${name}`, `load ${reverse}`]);
+  const alone = await ask(newEngine([name], [null]), { text: RERANKED, model: name });
+  assert.deepEqual([messages.at(-1).what, messages.at(-1).text], ['progress', alone.text]);
+  gate.resolve(null);
+  await asking;
+  assert.equal(messages.at(-1).what, 'answer');
+  assert.notEqual(messages.at(-1).text, alone.text);
+});

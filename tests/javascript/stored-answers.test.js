@@ -41,9 +41,10 @@ from headlight.viz.lessons.experiment_server import make_experiment_call
 from headlight.viz.service.service import Service
 from headlight.viz.settings import read_settings
 from headlight.viz.static_site.lesson_content import combinations, experiment_results, static_lessons
+from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs.learn import read_lessons
-run, request = make_experiment_call(Service(read_settings())), {"text": "a", "model": "toy"}
-lessons = static_lessons(read_lessons({}))
+run, request = make_experiment_call(Service(read_settings())), {"text": "der hund bellt", "model": "toy"}
+lessons = static_lessons(read_lessons({}), PANELS)
 asked = [
     {"lesson": lesson["name"], "step": step["name"], "set": chosen, "request": request}
     for lesson in lessons
@@ -51,11 +52,12 @@ asked = [
     if step["experiment"]
     for chosen in list(combinations(step["experiment"]["controls"]))[::7]
 ]
-print(json.dumps({"stored": experiment_results(lessons, run, request), "lessons": lessons, "server": [[values, run(values)] for values in asked]}))`);
+print(json.dumps({"stored": experiment_results(lessons, run, {"toy": request}), "lessons": lessons, "server": [[values, run(values)] for values in asked]}))`);
   const models = { toy: { lesson_model: server[0][1].model } };
   for (const [values, expected] of server) {
-    const file = storedFile(stored, values);
-    assert.deepEqual(storedEntry('run_experiment', values, file, models), expected);
+    const entry = storedEntry('run_experiment', values, storedFile(stored, values), models);
+    const isOnSentence = `${values.lesson}.${values.step}.toy` in stored;
+    assert.deepEqual(entry, isOnSentence ? { ...expected, sentence: 'der hund bellt' } : expected);
   }
   for (const { name, steps } of lessons) {
     for (const step of steps.filter(({ experiment }) => experiment)) {

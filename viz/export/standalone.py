@@ -19,10 +19,17 @@ def standalone_page(answer: str, selection: Selection, language: str) -> bytes:
     """Return the HTML of the page for an answer, which is given as JSON."""
     data = {"answer": json.loads(answer), "selection": dataclasses.asdict(selection), "language": language}
     data["version"] = __version__
-    scripts = [data_script(data), plotly_file().read_text(encoding="utf-8")]
-    return html_page(
-        phrase("title_offline", language), language, styles(), scripts, main_bundle().code + START_CALL
-    ).encode()
+    return _answer_page(phrase("title_offline", language), language, data_script(data)).encode()
+
+
+def standalone_template() -> bytes:
+    """Return the page with `{{title}}`, `{{language}}` and `{{data}}`, which `engine/standalone.js` replaces."""
+    return _answer_page("{{title}}", "{{language}}", "globalThis.headlightData = {{data}};").encode()
+
+
+def _answer_page(title: str, language: str, data: str) -> str:
+    scripts = [data, plotly_file().read_text(encoding="utf-8")]
+    return html_page(title, language, styles(), scripts, main_bundle().code + START_CALL)
 
 
 def data_script(state: object) -> str:

@@ -14,8 +14,12 @@ from headlight.model.text.simplified_characters import SIMPLIFIED, TRADITIONAL
 from headlight.model.translate.opening import CLEAR
 from headlight.viz import token_labels
 from headlight.viz.request_fields import REQUEST_FIELDS
+from headlight.viz.service.language_hints import TOY
 from headlight.viz.settings import Settings
 from headlight.viz.static_site.evidence_tables import evidence_tables
+from headlight.viz.static_site.figure_tables import figure_tables
+
+RIGHT_TO_LEFT = ("R", "AL", "AN")  # classes of letters and numbers
 
 Ranges = list[tuple[int, int]]  # first and last code point
 
@@ -54,7 +58,9 @@ def engine_tables() -> dict[str, Any]:
         "actions": ACTIONS,
         "kinds": KINDS,
         "max_interventions": MAX_INTERVENTIONS,
+        "toy": TOY,
         "fields": [row.as_json(Settings()) for row in REQUEST_FIELDS],
+        "figures": figure_tables(),
         **evidence_tables(),
     }
 
@@ -81,6 +87,7 @@ def _label_tables() -> dict[str, Any]:
         "signs": token_labels.VISIBLE_SIGNS,
         "joining": token_labels.JOINING_CHARACTERS,
         "combining": code_ranges(unicodedata.combining),
+        "right_to_left": code_ranges(lambda character: unicodedata.bidirectional(character) in RIGHT_TO_LEFT),
     }
 
 

@@ -93,6 +93,7 @@ def index_page(page: PageContent) -> str:
         "stored": page.stored,
         "models": page.models,
         "limits": page.limits,
+        "standalone": page.standalone,
         "widgets": [{key: widget[key] for key in ("id", "module", "value", "config")} for widget in page.widgets],
     }
     parts = [

@@ -3,67 +3,118 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
 from headlight.model.training.build_lesson.lines import GAPS, SIDES
 from headlight.viz.lessons.walk import WALK
 
-# Steps by lesson: those whose tensors the engine computes, and experiments that need no sentence.
+# Steps by lesson, in their order: those whose tensors the engine computes, and experiments.
 STEPS: Mapping[str, tuple[str, ...]] = {
     "walk": tuple(step.name for step in WALK.steps),
-    "positions": ("doors", "similarity", "wave", "rotation"),
-    "heads": ("shapes", "spread", "saturate", "slope"),
-    "norms": ("hand", "residual"),
+    "positions": ("doors", "similarity", "wave", "rotation", "word", "shuffle"),
+    "heads": ("shapes", "split", "several", "spread", "saturate", "slope", "live"),
+    "masks": ("drawn", "causal", "recurrence", "writing", "padding", "cross"),
+    "norms": ("hand", "axes", "company", "padding", "differences", "residual"),
+    "mistakes": ("live", "game"),
+    "verdict": ("mean", "shares", "denial", "heads"),
 }
-FEWER_VALUES = {  # of controls, because each combination is stored
+# Experiments on a sentence. Their results are stored for one sentence of each model.
+SENTENCE_STEPS: Mapping[str, tuple[str, ...]] = {
+    "positions": ("word", "shuffle"),
+    "heads": ("split", "several", "live"),
+    "masks": STEPS["masks"],
+    "norms": ("axes", "company", "padding", "differences"),
+    "mistakes": STEPS["mistakes"],
+}
+# Of controls by `STEP.CONTROL` or by name, because each combination is stored.
+FEWER_VALUES: Mapping[str, Mapping[str, int]] = {
     "length": {"step": 4},
+    "recurrence.length": {"low": 4, "step": 4},
     "seed": {"max_presses": 4},
+    "split.seed": {"max_presses": 2},
+    "weights_seed": {"max_presses": 1},
     "position": {"step": 4},
     "shift": {"step": 3},
     "pair": {"step": 4},
+    "place": {"low": 1, "step": 4},
+    "places": {"high": 16, "step": 4},
+    "ahead": {"step": 3},
+    "mean.padding": {"step": 4},
+    "game": {"max_presses": 5},
 }
+FREE_FORMS = ("text", "places")  # of controls whose values cannot be listed; their experiments get the default
 Values = Mapping[str, Any]
 
 
-def static_lessons(lessons: Iterable[Values]) -> list[Values]:
-    """Return the lessons with their steps that need no server, and without links to others."""
-    return [_static_lesson(lesson) for lesson in lessons if lesson["name"] in STEPS]
+def static_lessons(lessons: Iterable[Values], panels: Collection[str]) -> list[Values]:
+    """Return the lessons with their steps that need no server, and without links to other lessons and panels."""
+    return [_static_lesson(lesson, panels) for lesson in lessons if lesson["name"] in STEPS]
 
 
-def _static_lesson(lesson: Values) -> Values:
-    steps = [_static_step(step) for step in lesson["steps"] if step["name"] in STEPS[lesson["name"]]]
+def _static_lesson(lesson: Values, panels: Collection[str]) -> Values:
+    steps = [_static_step(step, panels) for step in lesson["steps"] if step["name"] in STEPS[lesson["name"]]]
     return {**lesson, "steps": steps, "minutes": max(1, round(lesson["minutes"] * len(steps) / len(lesson["steps"])))}
 
 
-def _static_step(step: Values) -> Values:
-    link = step["see"] if step["see"].partition(".")[0] in STEPS else ""
-    return {**step, "see": link, "experiment": step["experiment"] and _static_experiment(step["experiment"])}
+def _static_step(step: Values, panels: Collection[str]) -> Values:
+    lesson, _, target = step["see"].partition(".")
+    link = step["see"] if target.partition(".")[0] in STEPS.get(lesson, ()) else ""
+    tab = step["tab"] if step["tab"] in panels else ""
+    return {**step, "see": link, "tab": tab, "experiment": step["experiment"] and _static_experiment(step)}
 
 
-def _static_experiment(experiment: Values) -> Values:
-    return {"controls": [control | FEWER_VALUES.get(control["name"], {}) for control in experiment["controls"]]}
+def _static_experiment(step: Values) -> Values:
+    def fewer(name: str) -> Mapping[str, int]:
+        return FEWER_VALUES.get(f"{step['name']}.{name}", FEWER_VALUES.get(name, {}))
+
+    controls = step["experiment"]["controls"]
+    listed = [control for control in controls if control["form"] not in FREE_FORMS]
+    left_out = [control["visible_if"] for control in controls if control not in listed]  # options that show them
+
+    def options(control: Values) -> Mapping[str, Any]:
+        names = [each for each in control.get("options", ()) if (control["name"], each) not in left_out]
+        return {"options": names} if names else {}
+
+    return {"controls": [{**control, **options(control), **fewer(control["name"])} for control in listed]}
 
 
 # ------------------------------------------------------------ experiments
 
 
-def experiment_results(lessons: Iterable[Values], run: Callable[[Values], Values], request: Values) -> dict[str, Any]:
+def experiment_results(
+    lessons: Iterable[Values], run: Callable[[Values], Values], requests: Mapping[str, Values]
+) -> dict[str, Any]:
     """Run the experiment of each step with every combination of its controls' values.
 
-    Returns the results by step (`LESSON.STEP`) and by `values_key`, without the values of the model.
+    `requests` are sentences by model, the first for experiments that need none. Returns the results by step
+    (`LESSON.STEP`, for experiments on a sentence `LESSON.STEP.MODEL`) and by `values_key`, without the model's values.
     """
+    results: dict[str, Any] = {}
+    for lesson in lessons:
+        for step in lesson["steps"]:
+            name = f"{lesson['name']}.{step['name']}"
+            if not step["experiment"]:
+                continue
+            if step["name"] in SENTENCE_STEPS.get(lesson["name"], ()):
+                for model, request in requests.items():
+                    stored = {"sentence": request["text"]}
+                    results[f"{name}.{model}"] = _step_results(lesson, step, run, request, stored)
+            else:
+                results[name] = _step_results(lesson, step, run, next(iter(requests.values())), {})
+    return results
+
+
+def _step_results(
+    lesson: Values, step: Values, run: Callable[[Values], Values], request: Values, more: Values
+) -> dict[str, Any]:
     return {
-        f"{lesson['name']}.{step['name']}": {
-            values_key(chosen): _without_model(
-                run({"lesson": lesson["name"], "step": step["name"], "set": chosen, "request": request})
-            )
-            for chosen in combinations(step["experiment"]["controls"])
+        values_key(chosen): {
+            **_without_model(run({"lesson": lesson["name"], "step": step["name"], "set": chosen, "request": request})),
+            **more,
         }
-        for lesson in lessons
-        for step in lesson["steps"]
-        if step["experiment"]
+        for chosen in combinations(step["experiment"]["controls"])
     }
 
 
@@ -78,6 +129,8 @@ def control_values(control: Values) -> Iterable[Any]:
     """Return the values that a reader can choose."""
     if control["form"] == "choice":
         return tuple(control["options"])
+    if control["form"] == "switch":
+        return (False, True)
     if control["form"] == "button":
         return range(control["max_presses"] + 1)
     if control["form"] == "slider":

@@ -12,11 +12,13 @@ from typing import Any
 
 import gradio as gr
 
+from headlight import __version__
 from headlight.model.checkpoints.storage import read_json
 from headlight.model.errors import CommandError, repr_short
 from headlight.model.records import TranslationRequest
 from headlight.model.text.languages import to_two_letters
 from headlight.model.translate.reliability import FittedRule, load_rule
+from headlight.viz.export.standalone import standalone_template
 from headlight.viz.lessons.tensors import model_values
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.widget import widget_module
@@ -50,8 +52,10 @@ ENGINE_CALLS = (
     "account_heads",
     "account_keys",
     "logit_details",
+    "export",
 )
 STORED_BY_MODEL = ("corpus_roles", "head_atlas", "pruning_curve")  # calls whose answer depends on the model only
+DEFAULT_EXAMPLE = "Hello."  # of a model without examples
 BACK_WEIGHT = "back_weight"  # the option that needs the reverse model
 UNSENT_FIELDS = ("measured", "weights")  # of a reliability rule: its results, and the digest of the model
 OWN_FORMAT = "transformer"  # kind in the configuration of a model that the engine reads
@@ -73,6 +77,7 @@ class PageContent:
     models: Mapping[str, Any]  # data of each model for the engine
     stored: Mapping[str, Mapping[str, str]]  # URL of a stored answer by call, and by model or step
     limits: Mapping[str, int]
+    standalone: Mapping[str, Any]  # file of the page for one answer, and its version
     files: Sequence[SiteFile]
 
 
@@ -107,6 +112,10 @@ def read_page(settings: Settings, names: Sequence[str]) -> PageContent:
         models=models,
         stored=_stored_answers(page, names, files),
         limits={"characters": settings.max_characters, "tokens": settings.max_tokens},
+        standalone={
+            "version": __version__,
+            "file": _add_file(files, "answers/export", "page.html", standalone_template()),
+        },
         files=files,
     )
 
@@ -126,8 +135,11 @@ def _model_data(service: Service, name: str, names: Sequence[str], files: list[S
     source, target = (*card.languages, "", "")[:2]
     tokenizers = [folder / f"{side}_tokenizer.json" for side in ("source", "target")]
     tokenizers = tokenizers if tokenizers[0].exists() else [folder / "tokenizer.json"]
-    weights = [_add_file(files, name, path) for path in sorted(folder.glob("*.safetensors"))]
-    vocabularies = [_add_file(files, name, path) for path in tokenizers]
+    weights = [
+        _add_file(files, f"models/{name}", path.name, path.read_bytes())
+        for path in sorted(folder.glob("*.safetensors"))
+    ]
+    vocabularies = [_add_file(files, f"models/{name}", path.name, path.read_bytes()) for path in tokenizers]
     return {
         "name": name,
         "config": read_json(folder / CONFIG)["config"],
@@ -143,14 +155,18 @@ def _model_data(service: Service, name: str, names: Sequence[str], files: list[S
     }
 
 
-def _add_file(files: list[SiteFile], model: str, path: Path) -> dict[str, Any]:
+def _add_file(files: list[SiteFile], folder: str, name: str, data: bytes) -> dict[str, Any]:
     """Add a compressed file. Return its URL, its size, and the digest of its content, which the engine checks."""
-    data = path.read_bytes()
-    content = compress(data)
-    version = hashlib.sha256(content).hexdigest()[:12]  # in the URL, so that browsers can keep the file for ever
-    file = SiteFile(url=f"models/{model}/{version}/{path.name}{SUFFIX}", content=content)
+    file = _compressed_file(folder, name, data)
     files.append(file)
-    return {"url": file.url, "bytes": len(content), "sha256": hashlib.sha256(data).hexdigest()}
+    return {"url": file.url, "bytes": len(file.content), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _compressed_file(folder: str, name: str, data: bytes) -> SiteFile:
+    """Return a file with its version in the URL, so that browsers can cache it forever."""
+    content = compress(data)
+    version = hashlib.sha256(content).hexdigest()[:12]
+    return SiteFile(url=f"{folder}/{version}/{name}{SUFFIX}", content=content)
 
 
 def _cross_heads(card: ModelCard) -> dict[str, Any]:
@@ -222,8 +238,7 @@ def _adapt_widget(service: Service, widget: dict[str, str], names: Sequence[str]
 
 def _first_answer(service: Service, defaults: Mapping[str, Any], names: Sequence[str]) -> str:
     """Translate the first example, which the page shows before the engine has loaded."""
-    text = next((example.text for example in EXAMPLES if example.model == defaults["model"]), "Hello.")
-    translation = service.translate(service.check({**defaults, "text": text}))
+    translation = service.translate(service.check({**defaults, "text": _example(service, defaults["model"])["text"]}))
     reads_back = bool(_reverse_model(service, defaults["model"], names))
     read_back = service.read_back(translation) if reads_back else None
     answer = json.loads(answer_json(service, translation, read_back, cached=True))
@@ -241,15 +256,18 @@ def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> 
     """Ask for the answers that need no sentence, and return their URLs by call and model or step; "": for all."""
     calls = {name: call.function for name, call in page.calls.calls.items()}
     cards = [card for card in calls["model_cards"]({}) if card["name"] in names]
-    lessons = static_lessons(calls["read_lessons"]({}))
+    lessons = static_lessons(calls["read_lessons"]({}), PANELS)
     answers = {
         "model_cards": cards,
         "read_lessons": lessons,
         "read_build": calls["read_build"]({}),
+        "read_quiz": calls["read_quiz"]({}),
         "run_build_line": build_verdicts(calls["run_build_line"]),
     }
     stored = {call: {"": _store(files, call, answer)} for call, answer in answers.items()}
-    results = experiment_results(lessons, calls["run_experiment"], {"text": "a", "model": names[0]})
+    results = experiment_results(
+        lessons, calls["run_experiment"], {name: _example(page.service, name) for name in names}
+    )
     stored["run_experiment"] = {step: _store(files, "run_experiment", result) for step, result in results.items()}
     for call in STORED_BY_MODEL:
         stored[call] = {
@@ -259,12 +277,17 @@ def _stored_answers(page: Page, names: Sequence[str], files: list[SiteFile]) -> 
     return stored
 
 
+def _example(service: Service, model: str) -> dict[str, Any]:
+    """Return the request for the first example of a model."""
+    text = next((example.text for example in EXAMPLES if example.model == model), DEFAULT_EXAMPLE)
+    return {**service.model_defaults(model).options(), "text": text, "model": model}
+
+
 def _store(files: list[SiteFile], call: str, answer: Any) -> str:
-    content = _json(answer).encode()
-    url = f"answers/{call}/{hashlib.sha256(content).hexdigest()[:12]}.json"
-    if all(file.url != url for file in files):
-        files.append(SiteFile(url=url, content=content))
-    return url
+    file = _compressed_file(f"answers/{call}", "answer.json", _json(answer).encode())
+    if all(other.url != file.url for other in files):
+        files.append(file)
+    return file.url
 
 
 def _json(values: object) -> str:

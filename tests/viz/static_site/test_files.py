@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headlight import main
+from headlight import __version__, main
 from headlight.model.errors import CommandError
 from headlight.model.translate.reliability import RELIABILITY_FILE, FittedRule, ReliabilityWeights
 from headlight.model.translate.reranking import REVERSE_WEIGHT
@@ -98,6 +98,15 @@ def test_scripts_and_styles_are_compressed(files: Mapping[str, bytes]) -> None:
 def test_first_map_needs_few_bytes(files: Mapping[str, bytes]) -> None:
     paths = start(files)["files"]
     assert sum(len(files[path]) for path in (INDEX, paths[MODULES], paths[STYLE])) <= MAX_FIRST_BYTES
+
+
+def test_standalone_page_is_a_file_of_the_folder(files: Mapping[str, bytes]) -> None:
+    standalone = site(files)["standalone"]
+    content = files[standalone["file"]["url"]]
+    assert standalone["file"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert standalone["version"] == __version__
+    template = zlib.decompress(content).decode()
+    assert all(template.count(f"{{{{{name}}}}}") == 1 for name in ("language", "title", "data"))
 
 
 def test_names_have_the_versions_that_the_script_asks_for(files: Mapping[str, bytes]) -> None:

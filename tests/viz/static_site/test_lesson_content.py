@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from headlight.viz.lessons.build import run_build_line
+from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.service.service import Service
+from headlight.viz.settings import Settings
 from headlight.viz.static_site.lesson_content import (
+    SENTENCE_STEPS,
     STEPS,
     build_verdicts,
     combinations,
@@ -16,23 +20,37 @@ from headlight.viz.static_site.lesson_content import (
     static_lessons,
     values_key,
 )
+from headlight.viz.static_site.page_content import PANELS
 from headlight.viz.tabs.learn import read_lessons
 
 
 def test_lessons_have_the_named_steps_in_their_order() -> None:
-    lessons = static_lessons(read_lessons({}))
+    lessons = static_lessons(read_lessons({}), PANELS)
     assert {lesson["name"]: tuple(step["name"] for step in lesson["steps"]) for lesson in lessons} == STEPS
     minutes = {lesson["name"]: lesson["minutes"] for lesson in read_lessons({})}
     assert all(0 < lesson["minutes"] <= minutes[lesson["name"]] for lesson in lessons)
     assert next(lesson for lesson in lessons if lesson["name"] == "walk")["minutes"] == minutes["walk"]
 
 
-def test_links_to_lessons_that_are_left_out_are_removed() -> None:
-    step = {"name": "tokens", "see": "mistakes.live.0", "experiment": None}
-    (lesson,) = static_lessons([{"name": "walk", "minutes": 3, "steps": [step]}])
-    assert lesson["steps"][0]["see"] == ""
-    (lesson,) = static_lessons([{"name": "walk", "minutes": 3, "steps": [step | {"see": "heads.spread.0"}]}])
-    assert lesson["steps"][0]["see"] == "heads.spread.0"
+def test_links_to_lessons_and_panels_that_are_left_out_are_removed() -> None:
+    def links(see: str, tab: str) -> tuple[str, str]:
+        step = {"name": "tokens", "see": see, "tab": tab, "experiment": None}
+        (lesson,) = static_lessons([{"name": "walk", "minutes": 3, "steps": [step]}], ("heads",))
+        return lesson["steps"][0]["see"], lesson["steps"][0]["tab"]
+
+    assert links("train.watch.0", "positions") == ("", "")
+    assert links("mistakes.trained.0", "") == ("", "")
+    assert links("heads.spread.0", "heads") == ("heads.spread.0", "heads")
+    assert links("mistakes.live.0.set-mistake-late_mask", "")[0] == "mistakes.live.0.set-mistake-late_mask"
+
+
+def test_controls_without_a_list_of_values_are_left_out() -> None:
+    lessons = {lesson["name"]: lesson for lesson in static_lessons(read_lessons({}), PANELS)}
+    steps = {step["name"]: step for step in (*lessons["mistakes"]["steps"], *lessons["verdict"]["steps"])}
+    controls = {name: step["experiment"]["controls"] for name, step in steps.items()}
+    assert [control["name"] for control in controls["live"]] == ["mistake"]
+    assert [control["name"] for control in controls["shares"]] == ["review"]
+    assert "own" not in controls["shares"][0]["options"]
 
 
 def test_every_setting_is_run_once_and_found_by_its_key() -> None:
@@ -48,17 +66,44 @@ def test_every_setting_is_run_once_and_found_by_its_key() -> None:
         return {"figures": [len(settings)], "model": {"d_model": 8}}
 
     lesson = {"name": "heads", "steps": [{"name": "spread", "experiment": {"controls": controls}}]}
-    results = experiment_results([lesson], run, {"text": "a"})["heads.spread"]
+    results = experiment_results([lesson], run, {"toy": {"text": "a"}})["heads.spread"]
     assert len(settings) == len(results) == 2 * 3 * 2
     assert results['["8",12,1]'] == {"figures": [12]}
     assert values_key(settings[0]) == '["4",4,0]'
     assert settings == list(combinations(controls))
 
 
+def test_experiments_on_a_sentence_are_run_for_one_of_each_model() -> None:
+    controls = [{"form": "switch", "name": "counts", "start": True}]
+    lesson = {"name": "norms", "steps": [{"name": "padding", "experiment": {"controls": controls}}]}
+    requests = {"de-en": {"text": "Ein Hund.", "model": "de-en"}, "en-de": {"text": "A dog.", "model": "en-de"}}
+
+    def run(values: Any) -> dict[str, Any]:
+        return {"figures": [values["request"]["model"], values["set"]["counts"]], "model": {"d_model": 8}}
+
+    results = experiment_results([lesson], run, requests)
+    assert results.keys() == {"norms.padding.de-en", "norms.padding.en-de"}
+    assert results["norms.padding.en-de"] == {
+        "[false]": {"figures": ["en-de", False], "sentence": "A dog."},
+        "[true]": {"figures": ["en-de", True], "sentence": "A dog."},
+    }
+
+
+def test_steps_on_a_sentence_are_those_whose_result_depends_on_it() -> None:
+    run = experiment_function(Service(Settings()))
+    requests = [{"text": text, "model": "toy"} for text in ("der hund bellt", "ich mag dich")]
+    for lesson in static_lessons(read_lessons({}), PANELS):
+        for step in filter(lambda step: step["experiment"], lesson["steps"]):
+            first, second = (
+                run({"lesson": lesson["name"], "step": step["name"], "request": request}) for request in requests
+            )
+            assert (first != second) == (step["name"] in SENTENCE_STEPS.get(lesson["name"], ())), step["name"]
+
+
 def test_defaults_are_among_the_values_that_can_be_chosen() -> None:
     controls = [
         control
-        for lesson in static_lessons(read_lessons({}))
+        for lesson in static_lessons(read_lessons({}), PANELS)
         for step in lesson["steps"]
         for control in (step["experiment"] or {"controls": []})["controls"]
     ]

@@ -76,8 +76,8 @@ export class EngineTransport {
       this.pending.clear();
       this.worker = null; // the next call creates a new worker
     });
-    const { models, limits } = /** @type {any} */ (this.site);
-    this.worker.postMessage({ site: { models, limits, base: document.baseURI } });
+    const { models, limits, standalone } = /** @type {any} */ (this.site);
+    this.worker.postMessage({ site: { models, limits, standalone, base: document.baseURI } });
     return this.worker;
   }
 
@@ -99,7 +99,10 @@ export class EngineTransport {
     const file = storedFile(this.site.stored[name], values);
     try {
       const response = await fetch(new URL(file, document.baseURI), { signal });
-      if (response.ok) return storedEntry(name, values, await response.json(), this.site.models);
+      if (response.ok && response.body) {
+        const content = new Response(response.body.pipeThrough(new DecompressionStream('deflate')));
+        return storedEntry(name, values, await content.json(), this.site.models);
+      }
     } catch (error) {
       if (signal?.aborted) throw error;
     }

@@ -11,10 +11,11 @@ const KEYS = {
 
 /**
  * The URL of the file for a call.
- * @param {Record<string, string>} files URLs by model or lesson step; "": for calls that depend on neither
+ * @param {Record<string, string>} files URLs by model, by lesson step or by both; "": for calls that depend on neither
  */
 export function storedFile(files, { lesson, step, model, request }) {
-  return files[`${lesson}.${step}`] ?? files[model ?? request?.model ?? ''] ?? files[''];
+  const own = model ?? request?.model ?? '';
+  return files[`${lesson}.${step}`] ?? files[`${lesson}.${step}.${own}`] ?? files[own] ?? files[''];
 }
 
 /**

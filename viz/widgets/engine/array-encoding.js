@@ -2,13 +2,15 @@
 
 const CHUNK = 8192; // bytes that are joined at once
 
+/** Bytes in base64. @param {Uint8Array} bytes */
+export function encodeBytes(bytes) {
+  let letters = '';
+  for (let first = 0; first < bytes.length; first += CHUNK) letters += String.fromCharCode(...bytes.subarray(first, first + CHUNK));
+  return btoa(letters);
+}
+
 /**
  * @param {number[]} shape
  * @param {ArrayLike<number>} numbers
  */
-export function encodeArray(shape, numbers) {
-  const bytes = new Uint8Array(Float32Array.from(numbers).buffer);
-  let letters = '';
-  for (let first = 0; first < bytes.length; first += CHUNK) letters += String.fromCharCode(...bytes.subarray(first, first + CHUNK));
-  return { shape, numbers: btoa(letters) };
-}
+export const encodeArray = (shape, numbers) => ({ shape, numbers: encodeBytes(new Uint8Array(Float32Array.from(numbers).buffer)) });

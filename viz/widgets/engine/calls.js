@@ -4,8 +4,10 @@ import { answerAccount, answerAccountHeads, answerAccountKeys } from './account-
 import { ablationLoss, allHeads, allParts } from './ablation.js';
 import { chrf } from './chrf.js';
 import { mapEffects, measuredEffect, predictLosses, strongestEffects } from './effect-calls.js';
+import { exportFile } from './export.js';
 import { Fault } from './fault.js';
 import { tokenValues } from './answer.js';
+import { languageHint } from './language-hint.js';
 import { logitDetails } from './logit-calls.js';
 import { requestChanges } from './replay.js';
 import { ownChoice } from './reranking.js';
@@ -32,13 +34,15 @@ async function streamMessages(engine, values, control, send) {
   const { turn } = values;
   const { entry, request } = engine.checkMessage(values);
   let last = performance.now();
-  const onToken = (tokens, text) => {
-    if (values.live || performance.now() - last < MESSAGE_INTERVAL_MS) return;
+  const onToken = (tokens, text, isLast = false) => {
+    if (values.live || (!isLast && performance.now() - last < MESSAGE_INTERVAL_MS)) return;
     last = performance.now();
     send({ what: 'progress', text, target: tokenValues(tokens), turn });
   };
   const translation = await engine.translate(entry, request, { ...control, onToken });
-  if (translation) send({ ...(await engine.answer(entry, translation)), turn });
+  if (!translation) return;
+  const hint = languageHint(request.text, entry, Object.values(engine.models));
+  send({ ...(await engine.answer(entry, translation)), hint, turn });
 }
 
 /** The reliability of an answer after reading back. */
@@ -162,4 +166,5 @@ export const ANSWERS = {
   account_heads: answerAccountHeads,
   account_keys: answerAccountKeys,
   logit_details: logitDetails,
+  export: exportFile,
 };

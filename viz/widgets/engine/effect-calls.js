@@ -82,8 +82,8 @@ async function kindMaps({ model, translation, changes, position, rival }, kind, 
   return (await wordEffects(model, translation, changes, { position, rival }, control))?.cells[kind] ?? null;
 }
 
-/** The effects of all heads of a kind, cell by cell, on one word, or on all words, or on their leads over rivals. */
-export async function mapEffects(engine, values, control) {
+/** The effects of all heads of a kind by layer, on one word, or on all words, or on their leads. Null if it was stopped. */
+export async function mapNumbers(engine, values, control) {
   const query = await (isNone(values.place) ? loadTranslation : loadWord)(engine, values, control);
   if (!query) return null;
   const { model, translation, position = null, rival = null } = query;
@@ -95,12 +95,19 @@ export async function mapEffects(engine, values, control) {
   const [inputs, outputs] = [translation.source.length, translation.target.length];
   const sides = { encoder: [inputs, inputs], decoder: [outputs, outputs], cross: [outputs, inputs] }[kind];
   const { heads } = model.config;
-  const all = position === null ? maps : padMaps(maps, heads, sides, position, kind);
-  const numbers = new Float32Array(all.length * all[0].length);
-  all.forEach((map, layer) => {
+  return { model, rival, shape: [heads, ...sides], maps: position === null ? maps : padMaps(maps, heads, sides, position, kind) };
+}
+
+/** The same for the page. */
+export async function mapEffects(engine, values, control) {
+  const effects = await mapNumbers(engine, values, control);
+  if (!effects) return null;
+  const { model, rival, shape, maps } = effects;
+  const numbers = new Float32Array(maps.length * maps[0].length);
+  maps.forEach((map, layer) => {
     numbers.set(map, layer * map.length);
   });
-  return { effects: encodeArray([maps.length, heads, ...sides], numbers), rival: rivalValues(model, rival) };
+  return { effects: encodeArray([maps.length, ...shape], numbers), rival: rivalValues(model, rival) };
 }
 
 /** The predicted loss of every head, from one pass back. */

@@ -15,12 +15,14 @@ const LIVE_OPTIONS = { beam_size: 1, n_best: 1, back_weight: 0, temperature: 0 }
 
 export class Engine {
   /**
-   * @param {{ models: Record<string, import('./loader.js').SiteModel>, limits: { characters: number, tokens: number } }} site
+   * @param {{ models: Record<string, import('./loader.js').SiteModel>, limits: { characters: number, tokens: number },
+   *   standalone?: { version: string, file: import('./loader.js').SiteFile } }} site `standalone`: template of the page as a file
    * @param {import('./loader.js').ModelLoader} loader
    */
-  constructor({ models, limits }, loader) {
+  constructor({ models, limits, standalone }, loader) {
     this.models = models;
     this.limits = limits;
+    this.standalone = standalone;
     this.loader = loader;
     /** @type {Map<string, any>} by request */
     this.translations = new Map();
@@ -56,10 +58,11 @@ export class Engine {
     const known = this.translations.get(key);
     if (known) return { ...known, cached: true };
     const readsBack = request.options.back_weight > 0 && request.options.beam_size > 1 && request.target === null;
-    const loadingReverse = readsBack ? this.loadReverse(entry) : null; // while the other one loads and translates
     const model = await this.loader.load(entry.name);
+    const loadingReverse = readsBack ? this.loadReverse(entry) : null; // during the search: the words need one model alone
     const searched = await translate(model, request, this.limits, control);
     if (!searched) return null;
+    if (loadingReverse) control.onToken?.(searched.target, searched.text, true);
     const reverse = canRerank(searched) ? await loadingReverse : null;
     const translation = reverse ? await rerank(model, reverse, searched, this.limits, control) : searched;
     if (!translation) return null;

@@ -21,7 +21,7 @@ function sign(character) {
 }
 
 /** Replaces invisible characters with symbols; spaces between words remain. */
-function makeVisible(text) {
+export function makeVisible(text) {
   const trimmed = text.replace(/^ +| +$/g, '') || text;
   if (!trimmed) return tables.labels.empty;
   if (isBlankText(trimmed)) return Array.from(trimmed, sign).join('');
@@ -32,7 +32,8 @@ function makeVisible(text) {
   }).join('');
 }
 
-function graphemeClusters(text) {
+/** The grapheme clusters of a text. */
+export function graphemeClusters(text) {
   /** @type {string[]} */
   const clusters = [];
   for (const character of text) {
@@ -53,15 +54,16 @@ function limitAccents(cluster) {
     .join('');
 }
 
-const clusterWidth = (cluster) => graphemeClusters(cluster).reduce((sum, [first]) => sum + (isWide(first) ? 2 : 1), 0);
+/** The width of a text in columns: square characters and emoji take two. */
+export const displayWidth = (text) => graphemeClusters(text).reduce((sum, [first]) => sum + (isWide(first) ? 2 : 1), 0);
 
 function truncate(text) {
   const longest = tables.labels.columns;
   const clusters = graphemeClusters(text).map(limitAccents);
-  if (clusters.reduce((sum, cluster) => sum + clusterWidth(cluster), 0) <= longest) return clusters.join('');
+  if (clusters.reduce((sum, cluster) => sum + displayWidth(cluster), 0) <= longest) return clusters.join('');
   let [prefix, width] = ['', 1];
   for (const cluster of clusters) {
-    width += clusterWidth(cluster);
+    width += displayWidth(cluster);
     if (width > longest) break;
     prefix += cluster;
   }

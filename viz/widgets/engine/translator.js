@@ -10,7 +10,8 @@ import { BeamSearch, SingleSearch, logSoftmax, topIds } from './search.js';
  * @typedef {{ name: string, config: any, transformer: import('./transformer.js').Transformer,
  *   sourceTokenizer: import('./tokenizer.js').Tokenizer, targetTokenizer: import('./tokenizer.js').Tokenizer,
  *   languages: { source: string, target: string } }} Model languages: two letters
- * @typedef {{ isStopped?: () => boolean, pause?: () => Promise<void>, onToken?: (tokens: WrittenToken[], text: string) => void }} Control
+ * @typedef {{ isStopped?: () => boolean, pause?: () => Promise<void>,
+ *   onToken?: (tokens: WrittenToken[], text: string, isLast?: boolean) => void }} Control `isLast`: before the beam is reranked
  */
 
 const kinds = /** @type {const} */ (['encoder', 'decoder', 'cross']);

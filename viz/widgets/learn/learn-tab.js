@@ -21,8 +21,8 @@ export async function mount({ element, server }) {
     loading.textContent = t('learn_loading');
     try {
       const { mount: mountLessons } = await loadLazy('lessons/lesson-player.js');
-      const pages = ['build/build-lesson.js', ...(server.read_quiz ? ['quiz/quiz.js'] : [])]; // a static page has no quiz
-      await mountLessons(element, server, await Promise.all(pages.map((page) => loadLazy(page))));
+      const pages = await Promise.all(['build/build-lesson.js', 'quiz/quiz.js'].map((page) => loadLazy(page)));
+      await mountLessons(element, server, pages);
     } catch (loadError) {
       isRequested = false;
       error.textContent = t('error_unreachable');

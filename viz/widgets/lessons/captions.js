@@ -78,6 +78,13 @@ export function aboutLine(step, scene, values) {
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
 }
 
+/** Which sentence a stored experiment shows, if it is not the visitor's; else null. */
+export function storedNote({ result, translation }) {
+  const sentence = result?.sentence;
+  if (!sentence || sentence === translation.request.text) return null;
+  return make('span', { class: 'quiet stored-note' }, t('lesson_stored_sentence', { sentence }));
+}
+
 /** The axes of a tensor for its title, [count, name]. */
 export function shapeAxes(show, scene, matrix) {
   const rows = {

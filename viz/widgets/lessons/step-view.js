@@ -4,7 +4,7 @@ import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '.
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { aboutLine, truncatedFrom } from './captions.js';
+import { aboutLine, storedNote, truncatedFrom } from './captions.js';
 import { Controls } from './controls.js';
 import { ArchitectureDiagram } from './architecture-diagram.js';
 import { drawFigures } from './tensor-figures.js';
@@ -208,7 +208,8 @@ export class StepView {
   drawWords(base, values, scene, hides) {
     const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
     const boldValues = Object.fromEntries(BOLD_VALUES.map((name) => [name, bold(name)]));
-    replace(this.words, ...fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), boldValues));
+    const words = fillElements(t(wordsKey(base, scene, hides), numbersOnly(values)), boldValues);
+    replace(this.words, ...words, storedNote(scene));
   }
 
   drawTokens(scene, hides) {

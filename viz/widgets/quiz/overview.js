@@ -27,7 +27,7 @@ export class Overview {
     this.stages = make('ol', { class: 'quiz-stages' });
     this.actions = make('div', { class: 'quiz-ways' });
     this.privacy = make('p', { class: 'quiet' });
-    this.forms = new ClassForms(progress, callbacks, redraw);
+    this.forms = callbacks.makeClass ? new ClassForms(progress, callbacks, redraw) : null;
     this.element = make(
       'section',
       { class: 'quiz-overview' },
@@ -37,7 +37,7 @@ export class Overview {
       this.stages,
       this.actions,
       this.privacy,
-      this.forms.element,
+      this.forms?.element ?? '',
     );
   }
 
@@ -48,8 +48,8 @@ export class Overview {
     this.lead.textContent = t('quiz_says');
     replace(this.stages, ...STAGES.map((stage) => this.stage(stage)));
     replace(this.actions, ...this.buttons());
-    this.privacy.textContent = t(isPersistent() ? 'quiz_privacy' : 'quiz_privacy_visit');
-    this.forms.draw(step);
+    this.privacy.textContent = t(!isPersistent() ? 'quiz_privacy_visit' : this.forms ? 'quiz_privacy' : 'quiz_privacy_alone');
+    this.forms?.draw(step);
   }
 
   stage(stage) {

@@ -70,9 +70,9 @@ export class QuizPage {
   }
 
   draw() {
-    const { step, bank, progress } = this;
+    const { step, bank, progress, callbacks } = this;
     const [, code, secret] = CLASS_STEP.exec(step) ?? [];
-    if (code) return this.showView('live', () => this.live.draw(bank, code.toUpperCase(), secret));
+    if (code && callbacks.makeClass) return this.showView('live', () => this.live.draw(bank, code.toUpperCase(), secret));
     if (step === RESULTS && progress.isDone('after')) {
       return this.showView('results', () => this.results.draw(bank, progress));
     }
@@ -112,7 +112,7 @@ export class QuizPage {
 
   async count(values) {
     const { code } = this.progress.values;
-    if (!code) return;
+    if (!code || !this.callbacks.makeClass) return;
     try {
       await this.callbacks.addAnswer({ code, ...values });
     } catch (error) {
