@@ -277,9 +277,8 @@ export class MethodTable {
       Boolean(this.running) || !ready.length || (done.length === ready.length && this.randomCurves.length === this.config.chances);
     this.stopButton.textContent = t('word_stop');
     this.stopButton.hidden = !this.running;
-    const callCount = this.config.methods.length + this.config.chances;
-    this.status.textContent =
-      this.running === 'curves' ? t('word_hidden', { done: done.length + this.randomCurves.length, all: callCount }) : '';
+    const progress = { done: done.length + this.randomCurves.length, all: this.config.methods.length + this.config.chances };
+    this.status.textContent = this.running === 'curves' ? t('word_hidden', progress) : '';
     this.faithfulness.textContent = this.report ? faithfulnessText(this.report) : t('word_no_report');
     this.curves.draw(this.randomCurves.length ? mean(this.randomCurves) : null, this.curveData, this.highlighted);
   }

@@ -250,8 +250,7 @@ class LessonPlayer {
       } catch (error) {
         if (turn !== this.turn) return;
         this.view.setBusy(false);
-        this.view.showError(faultText(error), sceneAt(stepIndex));
-        return;
+        return this.view.showError(faultText(error), sceneAt(stepIndex));
       }
       if (turn !== this.turn) return;
     }

@@ -247,16 +247,12 @@ class WhatIfTab {
   drawHead() {
     const { kind, layer, head, translation } = state;
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
-    const link = (onClick, description, disabled = false) =>
-      make('button', { type: 'button', class: 'link', disabled, onclick: onClick }, description);
+    const link = (onclick, text, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick }, text);
     const removeOthersText = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const removeOthers = () => removeAllButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
     const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
-    reconcile(
-      this.more,
-      link(removeKind, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })),
-      link(removeOthers, removeOthersText, !isSingleHead),
-    );
+    const removeKindText = t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) });
+    reconcile(this.more, link(removeKind, removeKindText), link(removeOthers, removeOthersText, !isSingleHead));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.result && { before: this.before, held: this.result.held });
@@ -287,7 +283,7 @@ class WhatIfTab {
   applyMapSource(name, head) {
     const { kind, translation } = state;
     const source = this.mapSource.readSource(head);
-    if (!source) return; // the viewMode shows the error
+    if (!source) return; // the form shows the error
     if (name === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
   }
