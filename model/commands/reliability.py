@@ -237,7 +237,7 @@ def _make_variants(
     chosen = rows[::every] if source in VARIANTS else []
     variants = [(as_typed(row[source], source, number), row[target]) for number, row in enumerate(chosen)]
     answers = translate_pairs(variants, translator, reverse)
-    return [replace(answer, variant_of=row[source]) for answer, row in zip(answers, chosen, strict=True)]
+    return [replace(answer, origin=row[source]) for answer, row in zip(answers, chosen, strict=True)]
 
 
 def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Answer:
     reference: str
     back: BackTranslation | None
     typed: bool = False  # source like visitors' input; these answers determine the grade thresholds
-    variant_of: str = ""  # the sentence of which this one is a carelessly typed variant
+    origin: str = ""  # the sentence of which this one is a carelessly typed variant
 
     @property
     def fingerprint(self) -> str:
@@ -197,8 +197,8 @@ def _fit_and_measure(
         [judged_answers.right[index] for index in validation],
     )
     answers = [judged_answers.answers[index] for index in validation]
-    typed = [place for place, answer in enumerate(answers) if answer.typed and not answer.variant_of]
-    as_typed = [place for place, answer in enumerate(answers) if answer.typed and answer.variant_of]
+    typed = [place for place, answer in enumerate(answers) if answer.typed and not answer.origin]
+    as_typed = [place for place, answer in enumerate(answers) if answer.typed and answer.origin]
     # A number mismatch flags an answer regardless of its probability.
     flags = np.array([0.0 if rows[index]["numbers"] > 0 else chances[index] for index in validation])
     labels = np.array(right)
@@ -233,7 +233,7 @@ def _fit_and_measure(
 def _folds(answers: Sequence[Answer]) -> list[int]:
     """Return the fold of each answer. A sentence and its variants are in one fold."""
     groups: dict[str, int] = {}
-    sentences = (answer.variant_of or answer.translation.source_text for answer in answers)
+    sentences = (answer.origin or answer.translation.source_text for answer in answers)
     return [groups.setdefault(sentence, len(groups)) % FOLDS for sentence in sentences]
 
 

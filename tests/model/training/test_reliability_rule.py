@@ -105,8 +105,8 @@ def test_carelessly_typed_sentences_have_a_threshold_of_their_own(answers: list[
     for number, each in enumerate(answers[: 2 * MIN_TYPED_ANSWERS]):
         values = vars(each.translation) | {"source_text": f"satz {number}", "mean": mean_feature(each.translation) - 1}
         translation: Any = SimpleNamespace(**values)
-        variant_of = each.translation.source_text
-        variants.append(replace(each, translation=translation, typed=True, variant_of=variant_of))
+        origin = each.translation.source_text
+        variants.append(replace(each, translation=translation, typed=True, origin=origin))
         verdicts[variants[-1].fingerprint] = verdicts[each.fingerprint]
     without = fit_rule(typed, "de", "en", verdicts)
     assert without.alone.careless is None
@@ -122,7 +122,7 @@ def test_carelessly_typed_sentences_have_a_threshold_of_their_own(answers: list[
 
 
 def test_a_sentence_and_its_variant_are_held_out_together(answers: list[Answer]) -> None:
-    variants = [replace(each, variant_of="Satz 3.") for each in answers[20:23]]
+    variants = [replace(each, origin="Satz 3.") for each in answers[20:23]]
     folds = fitting._folds([*answers[:20], *variants])
     assert folds[:20] == [number % fitting.FOLDS for number in range(20)]
     assert folds[20:] == [folds[3]] * 3

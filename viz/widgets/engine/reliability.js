@@ -29,8 +29,13 @@ function chooseGrade(/** @type {Weights} */ { right, doubt, careless }, probabil
   return probability >= doubt ? 'check' : 'doubt';
 }
 
-/** Whether the sentence is typed carelessly, by its look, or because its back-translation has other spellings. */
-function isTypedCarelessly({ sourceText }, language, /** @type {import('./facts.js').BackTranslation | null} */ back) {
+/**
+ * Whether the sentence is typed carelessly, by its look, or because its back-translation has other spellings.
+ * @param {{ sourceText: string }} translation
+ * @param {string} language
+ * @param {import('./facts.js').BackTranslation | null} back
+ */
+function isTypedCarelessly({ sourceText }, language, back) {
   return isCareless(sourceText, language) || (back !== null && back.sentence !== adaptText(sourceText, language).read);
 }
 

@@ -20,7 +20,7 @@ const exchange = (text, table) => Array.from(text, (letter) => table[letter] ?? 
 const fold = (word) => foldCase(word).replace(/['’]/g, '');
 
 /** A word as it may be typed: as it is, with `ae` for `ä`, or with `a`. */
-const keysOf = (word) => [word, exchange(word, digraphs), exchange(word, bases)].map(fold);
+const spellKeys = (word) => [word, exchange(word, digraphs), exchange(word, bases)].map(fold);
 
 /** Whether a word is another one with two letters swapped, one doubled, or one lost inside. */
 export function isSlip(/** @type {string} */ text, /** @type {string} */ usualText) {
@@ -46,7 +46,7 @@ function respellWords(sentence, back, language) {
   const spellings = new Map();
   for (const [place, word] of words.entries()) {
     const spelling = place ? word : first(word).toLowerCase() + rest(word);
-    for (const key of keysOf(word)) if (!spellings.has(key)) spellings.set(key, spelling);
+    for (const key of spellKeys(word)) if (!spellings.has(key)) spellings.set(key, spelling);
   }
   const spell = (word) => {
     if (exact.has(word)) return word;
