@@ -226,7 +226,11 @@ def _fit_and_measure(
     result = measure(probabilities, right, grades)
     for name, places in (("typed", typed), ("as_typed", as_typed)):
         if len(places) >= MIN_TYPED_ANSWERS:
-            result[name] = measure(*([column[place] for place in places] for column in (probabilities, right, grades)))
+            result[name] = measure(
+                [probabilities[place] for place in places],
+                [right[place] for place in places],
+                [grades[place] for place in places],
+            )
     return fitted, result
 
 
