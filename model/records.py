@@ -271,7 +271,8 @@ class BackTranslation(NamedTuple):
     """A back-translation, and the source sentence as scored by the reverse model."""
 
     text: str
-    tokens: tuple[Token, ...]  # the source tokens, with their probabilities given the translation
+    tokens: tuple[Token, ...]  # of the sentence, with their probabilities given the translation
+    sentence: str = ""  # in the spelling of the back-translation; empty: as the model read it
 
 
 class ReliabilityRule(Protocol):

@@ -2,8 +2,8 @@
 
 Sentences with references are translated with the page's options, and back-translated if a reverse model exists.
 `model/training/reliability_rule.py` fits the rule to these answers. The rule is then measured on the plain sentences,
-whose answers have verdicts. `--write` stores the rule and its metrics in the model's folder: reliability.json, the
-model card, and the checksums.
+whose answers have verdicts, and on the same sentences typed carelessly. `--write` stores the rule and its
+metrics in the model's folder: reliability.json, the model card, and the checksums.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,10 @@ from headlight.model.checkpoints.shipped import ASSETS, shipped_models
 from headlight.model.commands.common import ProgressLine, add_device, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.files import write_file
+from headlight.model.training.as_typed import VARIANTS, as_typed
 from headlight.model.training.card_section import refresh_checksums, replace_section
 from headlight.model.training.evaluate import read_test
-from headlight.model.training.human_verdicts import read_verdicts
+from headlight.model.training.human_verdicts import read_mistakes, read_verdicts
 from headlight.model.training.reliability_fit import min_chrf
 from headlight.model.training.reliability_rule import MIN_REVIEWED_ANSWERS, Answer, fit_rule, measure
 from headlight.model.translate.back_translation import (
@@ -47,8 +49,20 @@ CORPORA = ASSETS / "corpora"
 EVERYDAY_FILES = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
 TYPED = CORPORA / "typed.tsv"  # sentences like visitors' input; they determine the grade thresholds
+VARIANT_EVERY = 2  # every second of them is fitted once more, typed carelessly
 PLAIN = CORPORA / "plain.tsv"
+AS_TYPED = "plain sentences typed carelessly"
 VERDICT_TABLES = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
+HARD = CORPORA / "hard.tsv"  # pronouns, negations, long sentences: to measure only
+HARD_JUDGED = CORPORA / "hard-judged.tsv"  # with the kind of each mistake
+MISTAKES = {
+    "pronoun": "a pronoun",
+    "negation": "a negation",
+    "omission": "something left out",
+    "word": "a wrong word",
+    "order": "who does what to whom",
+    "name": "a name or a number",
+}
 BATCH_TOKENS = 1500  # per batch, summed over the hypotheses of the beam
 # Approximate numbers of everyday sentences and of other sentences that `--unread` adds to the plain ones.
 UNREAD_COUNTS = (400, 200)
@@ -88,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{folder.name!r} does not contain a language pair. Add --languages, e.g. de-en.")
     translator = Translator.load(folder, arguments.device)
     reverse = _load_reverse_model(arguments, source, target)
-    verdict_files = [*VERDICT_TABLES, *([arguments.verdicts] if arguments.verdicts else [])]
+    verdict_files = [*VERDICT_TABLES, HARD_JUDGED, *([arguments.verdicts] if arguments.verdicts else [])]
     verdicts = read_verdicts(verdict_files, f"{source}-{target}")
     if arguments.plain:
         stored_rule = translator.rule
@@ -99,9 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise CommandError(
                 f"The plain sentences are in German, English and Chinese, but {folder.name} has another language."
             )
-        _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
+        careless = _make_variants(PLAIN, 1, translator, reverse, source, target)
+        _write_unread(arguments.unread, f"{source}-{target}", [*plain, *careless], verdicts)
         print(_format_plain_rows(_measure_plain(stored_rule, plain, verdicts)))
-        print(_format_word_for_word(plain, verdicts))
+        print(_format_plain_rows(_measure_plain(stored_rule, careless, verdicts), AS_TYPED))
+        print(_format_word_for_word([*plain, *careless], verdicts))
         return 0
     pair_groups = (
         [] if arguments.texts else list(_read_everyday_pairs(source, target)),
@@ -123,18 +139,27 @@ def run(arguments: argparse.Namespace) -> int:
             f"There are {len(pairs)} sentences, too few to fit {len(BACK_TRANSLATION_FEATURES)} weights."
         )
     plain = _make_answers(PLAIN, translator, reverse, source, target)
+    careless = _make_variants(PLAIN, 1, translator, reverse, source, target)
+    hard = _make_answers(HARD, translator, reverse, source, target)
     typed = [] if arguments.texts else _make_answers(TYPED, translator, reverse, source, target)
+    if typed:
+        typed += _make_variants(TYPED, VARIANT_EVERY, translator, reverse, source, target)
     typed = [replace(answer, typed=True) for answer in typed]
     answers = translate_pairs(pairs, translator, reverse)
     chosen_pairs = set(unread_pairs)
     unread_answers = [answer for answer, pair in zip(answers, pairs, strict=True) if pair in chosen_pairs]
-    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *unread_answers], verdicts)
+    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *careless, *hard, *typed, *unread_answers], verdicts)
     rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
-    measured = {**rule.measured, "plain": _measure_plain(rule, plain, verdicts)}
+    measured = {
+        **rule.measured,
+        "plain": _measure_plain(rule, plain, verdicts),
+        "plain_as_typed": _measure_plain(rule, careless, verdicts),
+        "hard": _measure_hard(rule, hard, f"{source}-{target}", verdicts),
+    }
     rule = replace(rule, measured=measured, weights=weights_digest(folder))
     section = card_section(rule, arguments)
     print(section)
-    print(_format_word_for_word([*plain, *typed, *answers], verdicts))
+    print(_format_word_for_word([*plain, *careless, *hard, *typed, *answers], verdicts))
     if arguments.write:
         write_file(folder / RELIABILITY_FILE, rule.to_json())
         (folder / "confidence.json").unlink(missing_ok=True)  # the file of an earlier version
@@ -200,11 +225,20 @@ def translate_pairs(
 def _make_answers(
     table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
 ) -> list[Answer]:
-    """Translate the sentences of a table, or return an empty list if it lacks one of the languages."""
-    rows = _read_rows(table)
-    if source not in rows[0] or target not in rows[0]:
-        return []
+    """Translate the sentences of a table that have both languages."""
+    rows = [row for row in _read_rows(table) if row.get(source) and row.get(target)]
     return translate_pairs([(row[source], row[target]) for row in rows], translator, reverse)
+
+
+def _make_variants(
+    table: Path, every: int, translator: Translator, reverse: Translator | None, source: str, target: str
+) -> list[Answer]:
+    """Translate carelessly typed variants of every n-th sentence of a table."""
+    rows = [row for row in _read_rows(table) if row.get(source) and row.get(target)]
+    chosen = rows[::every] if source in VARIANTS else []
+    variants = [(as_typed(row[source], source, number), row[target]) for number, row in enumerate(chosen)]
+    answers = translate_pairs(variants, translator, reverse)
+    return [replace(answer, origin=row[source]) for answer, row in zip(answers, chosen, strict=True)]
 
 
 def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> dict[str, Any]:
@@ -223,6 +257,15 @@ def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mappin
         probabilities = [item.probability if item and item.probability is not None else 0.0 for item in judgements]
         results[name] = measure(probabilities, right, [item.grade if item else None for item in judgements])
     return results
+
+
+def _measure_hard(
+    rule: FittedRule, answers: Sequence[Answer], direction: str, verdicts: Mapping[str, bool]
+) -> dict[str, Any]:
+    """Measure the rule on the hard sentences, and count the kinds of mistakes of their current answers."""
+    known = read_mistakes(HARD_JUDGED, direction)
+    kinds = Counter(known[answer.fingerprint] for answer in answers if answer.fingerprint in known)
+    return {**_measure_plain(rule, answers, verdicts), "mistakes": dict(kinds.most_common())}
 
 
 def _format_word_for_word(answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> str:
@@ -254,15 +297,26 @@ def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], 
 # ------------------------------------------------------------ the model card
 
 
-def _format_plain_rows(plain: dict[str, Any]) -> str:
+def _format_plain_rows(plain: dict[str, Any], kind: str = "plain sentences") -> str:
     """Format the metrics on the plain sentences as rows of the model card's table."""
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
         if name in plain:
             result = plain[name]
-            label = f"plain sentences, {plain['read']} read, {title}"
+            label = f"{kind}, {plain['read']} read, {title}"
             rows.append(_format_row(label, result))
     return "\n".join(rows)
+
+
+def _format_mistakes(hard: dict[str, Any]) -> str:
+    """Format the kinds of mistakes in the answers to the hard sentences as a paragraph of the model card."""
+    if not hard.get("mistakes"):
+        return ""
+    counts = ", ".join(f"{MISTAKES[kind]} {count}" for kind, count in hard["mistakes"].items())
+    wrong = sum(hard["mistakes"].values())
+    text = f"""Of {hard["read"]} hard sentences (`assets/corpora/{HARD.name}`: pronouns, negations, relative clauses,
+    sentences of 30 words), {wrong} are translated wrongly. What is wrong most of all: {counts}."""
+    return f"{textwrap.fill(' '.join(text.split()), 120)}\n\n"
 
 
 def _format_row(label: str, rates: dict[str, Any]) -> str:
@@ -279,7 +333,11 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
         _format_row(f"{kind}, {title}", result)
         for name, title in (("alone", "alone"), ("with_back", "read back"))
         if name in metrics
-        for kind, result in (("held out", metrics[name]), ("of these as visitors type", metrics[name].get("typed")))
+        for kind, result in (
+            ("held out", metrics[name]),
+            ("of these as visitors type", metrics[name].get("typed")),
+            ("of these typed carelessly", metrics[name].get("as_typed")),
+        )
         if result
     ]
     criterion = f"chrF of {metrics['bound']:g} or more against the reference, with its numbers and names"
@@ -292,6 +350,12 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
     )
     best = metrics.get("with_back") or metrics["alone"]
     table = "\n".join(f"| {chance:.2f} | {right:.2f} | {answers:,} |" for answers, chance, right in best["calibration"])
+    tables = [
+        *rows,
+        _format_plain_rows(metrics["plain"]),
+        _format_plain_rows(metrics["plain_as_typed"], AS_TYPED),
+        _format_plain_rows(metrics["hard"], "hard sentences"),
+    ]
     texts_option = f" --texts {' '.join(arguments.texts)}" if arguments.texts else " --data DATA"
     back_option = f" --way-back {arguments.way_back}" if arguments.way_back else ""
     text = f"""Each answer gets a probability that it is right, and reasons where it may not be (`{RELIABILITY_FILE}`,
@@ -304,9 +368,9 @@ def card_section(rule: FittedRule, arguments: argparse.Namespace) -> str:
 
 | answers | number | wrong | area under ROC | wrong flagged | right flagged | calibration error |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-{chr(10).join([*rows, _format_plain_rows(metrics["plain"])]).rstrip()}
+{chr(10).join(part for part in tables if part)}
 
-| probability | right | held-out answers |
+{_format_mistakes(metrics["hard"])}| probability | right | held-out answers |
 | ---: | ---: | ---: |
 {table}
 

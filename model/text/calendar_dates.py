@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MONTHS = {  # names in order; alternatives are separated by |
-    "de": "Januar|Jänner Februar|Feber März April Mai Juni Juli August September Oktober November Dezember",
+    "de": "Januar|Jänner Februar|Feber März|Maerz April Mai Juni Juli August September Oktober November Dezember",
     "en": "January February March April May June July August September October November December",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }

@@ -17,6 +17,9 @@ TENS = {  # number words from twenty, in order
     "en": "twenty thirty forty fifty sixty seventy eighty ninety",
     "fr": "vingt trente quarante cinquante soixante septante huitante nonante",
 }
+GERMAN_SPELLINGS = {  # without umlauts and ß
+    "fuenf": "fünf", "funf": "fünf", "zwoelf": "zwölf", "zwolf": "zwölf", "dreissig": "dreißig",
+}  # fmt: skip
 GERMAN_ORDINALS = {"dritt": "drei", "siebt": "sieben", "acht": "acht"}
 ENGLISH_ORDINALS = {
     "third": "three", "fifth": "five", "eighth": "eight", "ninth": "nine", "twelfth": "twelve", "second": "two",
@@ -53,6 +56,9 @@ def parse_word(word: str, language: str) -> float | None:
     """Return the value of a word, or None if it is not a number."""
     if word in UNSURE[language]:
         return UNSURE[language][word]
+    if language == "de":
+        for spelling, usual in GERMAN_SPELLINGS.items():
+            word = word.replace(spelling, usual)
     return {"de": _parse_german, "en": _parse_english, "fr": _parse_french}[language](word)
 
 

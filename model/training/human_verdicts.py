@@ -23,6 +23,17 @@ def fingerprint(sentence: str, answer: str) -> str:
     return hashlib.sha256(f"{sentence}\t{answer}".encode()).hexdigest()[:FINGERPRINT_DIGITS]
 
 
+def read_mistakes(path: Path, direction: str) -> Mapping[str, str]:
+    """Read what is wrong in wrong answers: fingerprint → kind. The table has texts, and a column `kind`."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return {
+        fingerprint(row["sentence"], row["answer"]): row["kind"]
+        for row in rows
+        if row["direction"] == direction and row["verdict"] == WRONG
+    }
+
+
 def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
     """Read verdicts: fingerprint → whether the answer is right.
 

@@ -13,12 +13,11 @@ from random import Random
 import numpy as np
 
 from headlight.model.errors import TrainingError
+from headlight.model.text.respelling import BASES, DIGRAPHS, SENTENCE_ENDS
 
 NoiseFunction = Callable[[str, Random], str]
 
-SENTENCE_ENDS = ".!?…。！？"
-UMLAUT_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
-UMLAUT_BASES = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
+UMLAUT_DIGRAPHS, UMLAUT_BASES = str.maketrans(DIGRAPHS), str.maketrans(BASES)
 HALF_WIDTH = str.maketrans("，。？！：；（）", ",.?!:;()")
 TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # lower-case words only, because names must stay unchanged
 MISSPELLINGS = {

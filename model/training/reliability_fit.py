@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ STEPS = 50  # of Newton's method
 # Maximum ratio of the threshold of the worst grade to that of the best one, so that a grade remains between them.
 MAX_GRADE_RATIO = 0.75
 MAX_FALSE_ALARM_RATE = 0.12  # share of right answers that may be flagged
+MAX_CARELESS_FALSE_ALARM_RATE = 0.15  # the same for carelessly typed sentences, of which more are translated wrongly
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,12 @@ def grade_thresholds(
     chances: Floats, right: Bools, *, false_alarms: float = MAX_FALSE_ALARM_RATE, doubt_right: float = 0.12
 ) -> tuple[float, float]:
     """Return both grade thresholds, from the allowed false-alarm rate and the allowed share of right answers."""
-    right_from = float(np.quantile(chances[right], false_alarms))
+    right_from = float(np.quantile(chances[right], false_alarms, method="lower"))
     ordered = np.argsort(chances)
     shares = np.cumsum(right[ordered]) / np.arange(1, len(ordered) + 1)
     below = np.flatnonzero(shares <= doubt_right)
     doubt_below = float(chances[ordered[below[-1]]]) if below.size else 0.0
-    return round(right_from, 4), round(min(MAX_GRADE_RATIO * right_from, doubt_below), 4)
+    return _round_down(right_from), _round_down(min(MAX_GRADE_RATIO * right_from, doubt_below))
 
 
 def roc_auc(chances: Sequence[float], right: Sequence[bool]) -> float:
@@ -170,6 +172,11 @@ def calibration_error(bins: Sequence[CalibrationBin]) -> float:
     return sum(entry.answers * abs(entry.probability - entry.right) for entry in bins) / sum(
         entry.answers for entry in bins
     )
+
+
+def _round_down(threshold: float) -> float:
+    """Round a threshold to four digits, so that no more answers are below it."""
+    return math.floor(threshold * 1e4) / 1e4
 
 
 def _sigmoid(logits: Floats) -> Floats:

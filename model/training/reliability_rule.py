@@ -19,6 +19,7 @@ import numpy as np
 from headlight.model.records import BackTranslation, Grade, Translation
 from headlight.model.training.human_verdicts import fingerprint
 from headlight.model.training.reliability_fit import (
+    MAX_CARELESS_FALSE_ALARM_RATE,
     MAX_GRADE_RATIO,
     calibration,
     calibration_error,
@@ -29,11 +30,11 @@ from headlight.model.training.reliability_fit import (
     roc_auc,
 )
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
-from headlight.model.translate.reliability import FittedRule, ReliabilityWeights
+from headlight.model.translate.reliability import FittedRule, ReliabilityWeights, is_typed_carelessly
 
 FOLDS = 5  # of the cross-validation
 MIN_REVIEWED_ANSWERS = 200  # minimum number of answers with a verdict; with fewer, verdicts are ignored
-MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers for choosing the thresholds
+MIN_TYPED_ANSWERS = 100  # minimum number of visitor-like answers, and of their variants, for choosing the thresholds
 UNREVIEWED_WEIGHT = 0.05  # weight of an answer labelled by chrF; one with a verdict has weight 1
 SEED = 1
 
@@ -46,6 +47,7 @@ class Answer:
     reference: str
     back: BackTranslation | None
     typed: bool = False  # source like visitors' input; these answers determine the grade thresholds
+    origin: str = ""  # the sentence of which this one is a carelessly typed variant
 
     @property
     def fingerprint(self) -> str:
@@ -114,13 +116,13 @@ def fit_rule(
         if len(indices) < len(judged_answers.answers) / 2:
             continue
         answered = judged_answers.subset(indices)
+        backs = [answer.back if name == "with_back" else None for answer in answered.answers]
+        judged = list(zip(answered.answers, backs, strict=True))
         rows = [
-            collect_evidence(
-                answer.translation, source, target, usual_length, answer.back if name == "with_back" else None
-            ).features
-            for answer in answered.answers
+            collect_evidence(answer.translation, source, target, usual_length, back).features for answer, back in judged
         ]
-        weights[name], measured[name] = _fit_and_measure(rows, answered, features)
+        careless = [is_typed_carelessly(answer.translation, source, back) for answer, back in judged]
+        weights[name], measured[name] = _fit_and_measure(rows, answered, features, careless)
     return FittedRule(
         source=source,
         target=target,
@@ -171,13 +173,17 @@ def _median_length_ratio(judged_answers: JudgedAnswers) -> float:
 
 
 def _fit_and_measure(
-    rows: Sequence[Mapping[str, float]], judged_answers: JudgedAnswers, features: Sequence[str]
+    rows: Sequence[Mapping[str, float]],
+    judged_answers: JudgedAnswers,
+    features: Sequence[str],
+    careless: Sequence[bool],
 ) -> tuple[ReliabilityWeights, dict[str, Any]]:
     """Fit a rule to all answers; thresholds and metrics come from cross-validation."""
     validation, counts = judged_answers.validation_indices, judged_answers.sample_weights
     chances: dict[int, float] = {}
+    folds = _folds([judged_answers.answers[index] for index in validation])
     for fold in range(FOLDS):
-        held_out = set(validation[fold::FOLDS])
+        held_out = {index for index, own in zip(validation, folds, strict=True) if own == fold}
         training = [index for index in range(len(rows)) if index not in held_out]
         fold_weights = fit_logistic(
             [rows[index] for index in training],
@@ -190,27 +196,49 @@ def _fit_and_measure(
         [chances[index] for index in validation],
         [judged_answers.right[index] for index in validation],
     )
-    typed = [position for position, index in enumerate(validation) if judged_answers.answers[index].typed]
-    threshold_positions = typed if len(typed) >= MIN_TYPED_ANSWERS else range(len(validation))
+    answers = [judged_answers.answers[index] for index in validation]
+    typed = [place for place, answer in enumerate(answers) if answer.typed and not answer.origin]
+    as_typed = [place for place, answer in enumerate(answers) if answer.typed and answer.origin]
     # A number mismatch flags an answer regardless of its probability.
-    flags = [
-        0.0 if rows[validation[position]]["numbers"] > 0 else probabilities[position]
-        for position in threshold_positions
-    ]
-    right_from, _ = grade_thresholds(np.array(flags), np.array([right[position] for position in threshold_positions]))
-    # Too few typed answers fall below this threshold, so it is computed from all answers.
-    _, doubt_below = grade_thresholds(np.array(probabilities), np.array(right))
-    doubt_below = min(MAX_GRADE_RATIO * right_from, doubt_below)
-    fitted = replace(fit_logistic(rows, judged_answers.right, features, counts), right=right_from, doubt=doubt_below)
-    grades = [fitted.grade(chances[index], differs=rows[index]["numbers"] > 0) for index in validation]
-    result = measure(probabilities, right, grades)
-    if len(typed) >= MIN_TYPED_ANSWERS:
-        result["typed"] = measure(
-            [probabilities[position] for position in typed],
-            [right[position] for position in typed],
-            [grades[position] for position in typed],
+    flags = np.array([0.0 if rows[index]["numbers"] > 0 else chances[index] for index in validation])
+    labels = np.array(right)
+    chosen = typed if len(typed) >= MIN_TYPED_ANSWERS else list(range(len(validation)))
+    right_from, _ = grade_thresholds(flags[chosen], labels[chosen])
+    careless_from = None
+    if len(as_typed) >= MIN_TYPED_ANSWERS:
+        by_look = np.array([careless[index] for index in validation])  # the others are graded by `right_from`
+        graded = np.where(by_look, flags, flags >= right_from)
+        careless_from, _ = grade_thresholds(
+            graded[as_typed], labels[as_typed], false_alarms=MAX_CARELESS_FALSE_ALARM_RATE
         )
+        careless_from = min(right_from, careless_from)
+    # Too few typed answers fall below this threshold, so it is computed from all answers.
+    _, doubt_below = grade_thresholds(np.array(probabilities), labels)
+    doubt_below = round(min(MAX_GRADE_RATIO * (careless_from or right_from), doubt_below), 4)
+    fitted = replace(
+        fit_logistic(rows, judged_answers.right, features, counts),
+        right=right_from, doubt=doubt_below, careless=careless_from,
+    )  # fmt: skip
+    grades = [
+        fitted.grade(chances[index], differs=rows[index]["numbers"] > 0, careless=careless[index])
+        for index in validation
+    ]
+    result = measure(probabilities, right, grades)
+    for name, places in (("typed", typed), ("as_typed", as_typed)):
+        if len(places) >= MIN_TYPED_ANSWERS:
+            result[name] = measure(
+                [probabilities[place] for place in places],
+                [right[place] for place in places],
+                [grades[place] for place in places],
+            )
     return fitted, result
+
+
+def _folds(answers: Sequence[Answer]) -> list[int]:
+    """Return the fold of each answer. A sentence and its variants are in one fold."""
+    groups: dict[str, int] = {}
+    sentences = (answer.origin or answer.translation.source_text for answer in answers)
+    return [groups.setdefault(sentence, len(groups)) % FOLDS for sentence in sentences]
 
 
 def _ratio(flagged: Sequence[bool], selected: Sequence[bool]) -> float:

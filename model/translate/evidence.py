@@ -20,6 +20,7 @@ from headlight.model.records import BackTranslation, FloatArray, Reason, Span, T
 from headlight.model.text.adaptation import adapt_text
 from headlight.model.text.identification import FREQUENT, identify
 from headlight.model.text.numbers import find_numbers, unmatched_numbers
+from headlight.model.text.respelling import respell
 from headlight.model.translate.chinese_omissions import ChineseWord, omitted_chinese_words
 from headlight.model.translate.repetition import WordPosition, repeated_runs, repeats_itself
 
@@ -152,14 +153,14 @@ def collect_evidence(
         )
         reasons.append(_make_reason(answer, "numbers", *spans))
     if back is not None:
-        unmatched = unmatched_numbers(find_numbers(answer.source_text, source), find_numbers(back.text, source))
-        features |= {"back": chrf(back.text, answer.source_text) / 100}
+        sentence = back.sentence or answer.source_text
+        unmatched = unmatched_numbers(find_numbers(sentence, source), find_numbers(back.text, source))
+        features |= {"back": chrf(back.text, sentence) / 100}
         features |= {
             "back_numbers": float(min(3, sum(map(len, unmatched)))),
-            **_reverse_features(back.tokens, answer.source_text),
+            **_reverse_features(back.tokens, sentence),
         }
-        back_words = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
-        omitted = [group for group in omitted if not _is_in_back_translation(group, back_words, source)]
+        omitted = [group for group in omitted if not _is_in_back_translation(group, back, source)]
         features["left_out"] = float(min(3, sum(map(len, omitted))))
     names = _spelling_reasons(answer, misspelt)
     explained = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
@@ -279,11 +280,13 @@ def _omission_reasons(
     return [_make_reason(answer, "left_out", tuple(spans)) for spans in occurrences.values()]
 
 
-def _is_in_back_translation(group: Sequence[Word], back_words: set[str], language: str) -> bool:
-    """Whether the back-translation contains these words."""
+def _is_in_back_translation(group: Sequence[Word], back: BackTranslation, language: str) -> bool:
+    """Whether the back-translation contains these words, in whatever spelling."""
     if language == "zh":
-        return all(character in back_words for word in group for character in word.text)
-    return all(_stem(part) in back_words for word in group for part in WORD.findall(word.text))
+        return all(character in back.text for word in group for character in word.text)
+    stems = {_stem(word) for word in WORD.findall(back.text)}
+    parts = [part for word in group for part in WORD.findall(respell(word.text, back.text, language))]
+    return all(_stem(part) in stems for part in parts)
 
 
 def _misspelt_pairs(source: Sequence[Word], target: Sequence[Word]) -> list[tuple[Word, Word]]:

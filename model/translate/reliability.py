@@ -21,8 +21,10 @@ from typing import Any, Self
 from headlight.model.checkpoints.reports import RELIABILITY, WEIGHTS_KEY, is_current
 from headlight.model.errors import CheckpointError
 from headlight.model.records import BackTranslation, Grade, Reason, Reliability, Translation
+from headlight.model.text.adaptation import adapt_text
 from headlight.model.text.identification import identify
 from headlight.model.text.numbers import LANGUAGES
+from headlight.model.text.respelling import is_careless
 from headlight.model.translate.evidence import BACK_TRANSLATION_FEATURES, FEATURES, collect_evidence
 
 RELIABILITY_FILE = RELIABILITY
@@ -43,12 +45,14 @@ class ReliabilityWeights:
     bias: float
     right: float  # minimum probability of the grade "right"
     doubt: float  # minimum probability of the grade "check"
+    careless: float | None = None  # in place of `right`, for a carelessly typed sentence; None: the same
 
     def __post_init__(self) -> None:
         if not len(self.features) == len(self.weights) == len(self.means) == len(self.scales):
             raise CheckpointError("features, weights, means and scales must have equal lengths")
-        if not all(scale > 0 for scale in self.scales) or not 0 <= self.doubt <= self.right <= 1:
-            raise CheckpointError("scales must be above 0, and 0 ≤ doubt ≤ right ≤ 1")
+        careless = self.right if self.careless is None else self.careless
+        if not all(scale > 0 for scale in self.scales) or not 0 <= self.doubt <= careless <= self.right <= 1:
+            raise CheckpointError("scales must be above 0, and 0 ≤ doubt ≤ careless ≤ right ≤ 1")
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Return the probability that an answer with these features is right."""
@@ -56,11 +60,18 @@ class ReliabilityWeights:
         logit = self.bias + sum(weight * (features[name] - mean) / scale for name, weight, mean, scale in rows)
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
-    def grade(self, probability: float, *, differs: bool = False) -> Grade:
+    def grade(self, probability: float, *, differs: bool = False, careless: bool = False) -> Grade:
         """Return the grade that the page shows. `differs` prevents the grade "right"."""
-        return (
-            "right" if probability >= self.right and not differs else "check" if probability >= self.doubt else "doubt"
-        )
+        right = self.right if self.careless is None or not careless else self.careless
+        return "right" if probability >= right and not differs else "check" if probability >= self.doubt else "doubt"
+
+
+def is_typed_carelessly(translation: Translation, language: str, back: BackTranslation | None) -> bool:
+    """Whether the sentence is typed carelessly, by its look, or because its back-translation has other spellings."""
+    text = translation.source_text
+    if is_careless(text, language):
+        return True
+    return back is not None and back.sentence not in ("", adapt_text(text, language).read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +107,11 @@ class FittedRule:
         )
         return Reliability(
             probability,
-            weights.grade(probability, differs=bool(kinds & NEVER_RIGHT)),
+            weights.grade(
+                probability,
+                differs=bool(kinds & NEVER_RIGHT),
+                careless=is_typed_carelessly(translation, self.source, back),
+            ),
             evidence.reasons,
             back and back.text,
         )

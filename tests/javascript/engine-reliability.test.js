@@ -6,6 +6,7 @@ import { LIMITS, python, readModel } from './engine-setup.js';
 
 const { ANSWERS } = await import('../../viz/widgets/engine/calls.js');
 const { Engine } = await import('../../viz/widgets/engine/engine.js');
+const { isCareless, respell } = await import('../../viz/widgets/engine/respelling.js');
 const { judgeTranslation } = await import('../../viz/widgets/engine/reliability.js');
 
 const PAIRS = [
@@ -24,14 +25,24 @@ const HARD = {
     'DIE KINDER SPIELEN IM GARTEN UM HALB ACHT.',
     'Zwölf Euro fünfzig, bitte, Frau Przybylski!',
     'Sie wohnt bei Familie Rumpelstilzchen in Bad Oeynhausen.',
+    'wie heisst die strasse, in der du wonhst',
+    'der laden hat um zwoelf uhr geschlosen',
   ],
   en: [
     'Er hat heute keine Milch getrunken.',
     'Mr Przybylski paid £3.50 at half past seven on 3 May.',
     'a a a a a a a a a a a a',
     '🚀 Two dozen eggs!',
+    'i dont know if im late, tommorow i will haev more time',
   ],
-  zh: ['我昨天看見的狗在桌子下面睡覺。', '我早上七点半花了三块五。', 'Where is the station?', '他们在旅途中休息休息，看看大海。'],
+  zh: [
+    '我昨天看見的狗在桌子下面睡覺。',
+    '我早上七点半花了三块五。',
+    'Where is the station?',
+    '他们在旅途中休息休息，看看大海。',
+    '好久不见 你最近怎么样',
+    '我不知道,他在哪里.',
+  ],
 };
 
 /** Sentences of the corpora. */
@@ -94,10 +105,25 @@ def judged_rows(name, reverse):
             "sourceText": answer.source_text, "text": answer.text, "stopped": answer.stopped,
             "source": token_values(answer.source_tokens), "target": token_values(answer.target_tokens),
             "cross": answer.attention.cross.mean(axis=(0, 1), dtype="f8").ravel().tolist(),
-            "back": back and {"text": back.text, "tokens": token_values(back.tokens)},
+            "back": back and {"text": back.text, "tokens": token_values(back.tokens), "sentence": back.sentence},
             "expected": [reliability_values(values) for values in (answer.reliability, answer.read_back(back), UnfittedRule().judge(answer))],
         }
 print(json.dumps({name: {"rule": _rule_values(MODELS / name), "rows": list(judged_rows(name, reverse))} for name, reverse in pairs}))`;
+
+/** Sentences as people type them, in the spelling of the sentence itself and of the one before it. */
+const RESPELT = `
+import csv, json
+from headlight.model.text.respelling import is_careless, respell
+from headlight.model.training.as_typed import as_typed
+rows = []
+with open("assets/corpora/typed.tsv", encoding="utf-8", newline="") as lines:
+    table = list(csv.DictReader(lines, delimiter="\\t", quoting=csv.QUOTE_NONE))
+for language in ("de", "en", "zh"):
+    for number, row in enumerate(table):
+        typed = as_typed(row[language], language, number)
+        for back in (row[language], table[number - 1][language], row[language][1:], ""):
+            rows.append([typed, back, language, respell(typed, back, language), is_careless(typed, language)])
+print(json.dumps(rows))`;
 
 const close = (one, other, most, what) => assert.ok(Math.abs(one - other) <= most, `${what}: ${one}, ${other}`);
 const largest = { alone: 0, back: 0, score: 0 };
@@ -133,6 +159,15 @@ async function ask(engine, values) {
   await ANSWERS.stream_messages(engine, values, {}, (message) => messages.push(message));
   return messages.at(-1);
 }
+
+test('sentences as people type them are respelt as in Python', () => {
+  const rows = python(RESPELT);
+  assert.ok(rows.length > 2000 && rows.filter(([typed, , , spelt]) => typed !== spelt).length > 1000);
+  for (const [typed, back, language, spelt, careless] of rows) {
+    assert.equal(respell(typed, back, language), spelt);
+    assert.equal(isCareless(typed, language), careless, typed);
+  }
+});
 
 test('grades and reasons of many translations are Python’s', () => {
   const kinds = new Set();

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from headlight.model.text import calendar_dates, clock_times, identification, number_words, numbers
+from headlight.model.text import calendar_dates, clock_times, identification, number_words, numbers, respelling
 from headlight.model.translate import back_translation, chinese_omissions, evidence, reliability, repetition
 from headlight.viz.static_site.browser_patterns import browser_pattern
 
@@ -28,6 +28,18 @@ def evidence_tables() -> dict[str, Any]:
             "never_right": sorted(reliability.NEVER_RIGHT),
             "unfitted": sorted(reliability.UNFITTED_REASONS),
             "numbers": numbers.LANGUAGES,
+        },
+        "respelling": {
+            "digraphs": respelling.DIGRAPHS,
+            "bases": respelling.BASES,
+            "ends": respelling.SENTENCE_ENDS,
+            "chinese_ends": respelling.CHINESE_ENDS,
+            "full_width": respelling.FULL_WIDTH,
+            "min_slip_letters": respelling.MIN_SLIP_LETTERS,
+            "word": browser_pattern(respelling.WORD),
+            "english_i": browser_pattern(respelling.ENGLISH_I),
+            "chinese_gap": browser_pattern(respelling.CHINESE_GAP),
+            "after_chinese": browser_pattern(respelling.AFTER_CHINESE),
         },
         "back_translation": back_translation.BACK_TRANSLATION_OPTIONS,
     }
@@ -51,6 +63,7 @@ def _number_tables() -> dict[str, Any]:
             "en": number_words.ENGLISH_ORDINALS,
             "fr": number_words.FRENCH_ORDINALS,
         },
+        "german_spellings": number_words.GERMAN_SPELLINGS,
         "unsure": number_words.UNSURE,
         "scales": number_words.SCALES,
         "han": number_words.HAN,

@@ -55,6 +55,8 @@ def test_french_number_words_are_parsed_with_or_without_hyphens() -> None:
         ("de", "Es kostet 7,80 Euro.", [7.8]),
         ("en", "It costs 7.80 euros.", [7.8]),
         ("de", "Es kostet 3 Euro 20.", [3.2]),
+        ("de", "fuenfundzwanzig, zwolfhundert, dreissig, am funften", [25, 1200, 30, 5]),  # typed without umlauts
+        ("de", "am zwoelften Maerz", [12, 3]),
         ("zh", "只剩百分之十五的电了。", [15]),
         ("zh", "从六月二十二日开始，星期三关门。", [6, 22]),  # not the weekday
         ("de", "am zweiundzwanzigsten Juni", [22, 6]),

@@ -8,7 +8,7 @@ import pytest
 
 from headlight.model.commands.reliability import VERDICT_TABLES
 from headlight.model.errors import TrainingError
-from headlight.model.training.human_verdicts import fingerprint, read_verdicts
+from headlight.model.training.human_verdicts import fingerprint, read_mistakes, read_verdicts
 
 DIRECTIONS = ("de-en", "en-de", "zh-en", "en-zh")
 
@@ -59,3 +59,14 @@ def test_every_two_way_translator_has_verdicts(direction: str) -> None:
     assert len(others) > 500
     assert not plain.keys() & others.keys()
     assert 0.25 < sum(not right for right in others.values()) / len(others) < 0.4
+
+
+def test_the_kinds_of_mistakes_are_read_of_wrong_answers(tmp_path: Path) -> None:
+    table = write_table(
+        tmp_path / "t.tsv",
+        ("direction", "verdict", "kind", "sentence", "answer"),
+        ("de-en", "wrong", "pronoun", "Er kam.", "It came."),
+        ("de-en", "right", "", "Sie kam.", "She came."),
+        ("en-de", "wrong", "word", "I came.", "Ich ging."),
+    )
+    assert read_mistakes(table, "de-en") == {fingerprint("Er kam.", "It came."): "pronoun"}

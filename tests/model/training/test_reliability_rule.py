@@ -95,3 +95,34 @@ def test_without_back_translations_one_rule_is_fitted(answers: list[Answer]) -> 
     rule = fit_rule(forward_only, "de", "en", human_verdicts(answers))
     assert rule.with_back is None
     assert "with_back" not in rule.measured
+
+
+def test_carelessly_typed_sentences_have_a_threshold_of_their_own(answers: list[Answer]) -> None:
+    verdicts = human_verdicts(answers)
+    easy = sorted(range(800), key=lambda number: -mean_feature(answers[number].translation))[: 4 * MIN_TYPED_ANSWERS]
+    typed = [replace(each, typed=number in easy) for number, each in enumerate(answers)]
+    variants = []
+    for number, each in enumerate(answers[: 2 * MIN_TYPED_ANSWERS]):
+        values = vars(each.translation) | {"source_text": f"satz {number}", "mean": mean_feature(each.translation) - 1}
+        translation: Any = SimpleNamespace(**values)
+        origin = each.translation.source_text
+        variants.append(replace(each, translation=translation, typed=True, origin=origin))
+        verdicts[variants[-1].fingerprint] = verdicts[each.fingerprint]
+    without = fit_rule(typed, "de", "en", verdicts)
+    assert without.alone.careless is None
+    rule = fit_rule([*typed, *variants], "de", "en", verdicts)
+    assert rule.alone.careless is not None
+    assert rule.alone.doubt <= rule.alone.careless < rule.alone.right
+    measured = rule.measured["alone"]
+    assert measured["as_typed"]["answers"] == 2 * MIN_TYPED_ANSWERS
+    assert 0.13 < measured["as_typed"]["flagged_right"] <= 0.15
+    assert 0.1 < measured["typed"]["flagged_right"] <= 0.12
+    assert rule.alone.grade(rule.alone.careless, careless=True) == "right"
+    assert rule.alone.grade(rule.alone.careless) == "check"
+
+
+def test_a_sentence_and_its_variant_are_held_out_together(answers: list[Answer]) -> None:
+    variants = [replace(each, origin="Satz 3.") for each in answers[20:23]]
+    folds = fitting._folds([*answers[:20], *variants])
+    assert folds[:20] == [number % fitting.FOLDS for number in range(20)]
+    assert folds[20:] == [folds[3]] * 3

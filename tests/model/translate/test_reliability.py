@@ -286,6 +286,61 @@ def test_back_translation_has_separate_weights(german: Translator) -> None:
 
 @pytest.mark.parametrize(
     "text",
+    [
+        "haben sie diesses hemd auch in blau",
+        "ich wuensche ihnen eine angenehme reise",
+        "unser flug hat zwei stunden verspaetung",
+        "auf der insel gibt es keine autos",
+    ],
+)
+def test_a_right_translation_of_a_carelessly_typed_sentence_is_probably_right(german: Translator, text: str) -> None:
+    back = Translator.load(MODELS / "en-de", "cpu")
+    answer = german.translate(text, beam_size=4, no_repeat=4, way_back=back)
+    evidence = back_translate(back, answer)
+    assert evidence is not None
+    assert evidence.sentence != text
+    judged = answer.read_back(evidence)
+    assert judged is not None
+    assert judged.grade == "right"
+    unspelt = back.translate(answer.text, target=text).target_tokens
+    before = answer.read_back(evidence._replace(sentence="", tokens=unspelt))
+    assert before is not None
+    assert before.probability is not None
+    assert judged.probability is not None
+    assert before.probability < judged.probability - 0.3
+
+
+def test_a_careless_sentence_is_graded_by_its_own_threshold(german: Translator) -> None:
+    weights = replace(ALONE, features=(), weights=(), means=(), scales=(), bias=0.0, careless=0.4)
+    rule = replace(RULE, alone=weights)  # each probability is one half
+    grades = {}
+    for text in ("Ich trinke ein Bier.", "Ich trinke ein Bier", "ich trinke ein Bier."):
+        judged = replace(german.translate(text), rule=rule).reliability
+        assert judged is not None
+        grades[text] = judged.grade
+    assert list(grades.values()) == ["check", "right", "right"]
+    back = BackTranslation("Grüße aus Köln.", (), "Grüße aus Köln.")
+    typed = german.translate("Gruesse aus Koeln.")
+    both = replace(rule, with_back=weights)
+    assert [getattr(both.judge(typed, each), "grade", None) for each in (None, back)] == ["check", "right"]
+    with pytest.raises(CheckpointError, match="careless"):
+        replace(weights, careless=0.7)
+
+
+def test_umlauts_may_be_missing_in_what_the_back_translation_has(german: Translator) -> None:
+    answer = forced(german, "Gruesse aus Koeln", "Nothing")
+    unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
+
+    def left_out(back: BackTranslation) -> list[str]:
+        reasons = collect_evidence(unseen, "de", "en", 0.0, back).reasons
+        return [reason.source for reason in reasons if reason.kind == "left_out"]
+
+    assert left_out(BackTranslation("Grüße aus Köln.", ())) == []
+    assert left_out(BackTranslation("Grüße aus Ulm.", ())) == ["Gruesse aus Koeln"]
+
+
+@pytest.mark.parametrize(
+    "text",
     ["{", "[]", "{}", RULE.to_json().replace("0.25", '"low"'), RULE.to_json().replace('"numbers"', '"other", "x"'),
      RULE.to_json().replace('"scales": [\n   0.5', '"scales": [\n   0'),
      RULE.to_json().replace('"numbers"', '"figures"')],
@@ -360,7 +415,10 @@ def test_reliability_command_fits_and_writes_rule(
     assert rule.measured["read"] == 0
     assert rule.measured["alone"]["answers"] == rule.measured["sentences"] == 96
     card = (folder / CARD_FILE).read_text(encoding="utf-8")
-    assert out.strip() in card
+    section, _, word_for_word = out.rpartition("\nOf ")
+    assert section.strip() in card
+    assert "match" in word_for_word
+    assert "| hard sentences, 100 read, read back | 100 | 36 |" in card
     assert f"| {RELIABILITY_FILE} |" in card
     assert RELIABILITY_FILE in (folder / CHECKSUMS_FILE).read_text(encoding="utf-8")
     assert not (folder / "confidence.json").exists()
@@ -370,12 +428,14 @@ def test_reliability_command_fits_and_writes_rule(
     monkeypatch.setattr(command, "VERDICT_TABLES", ())
     assert main(command_line) == 0
     head, *rows = unread.read_text(encoding="utf-8").splitlines()
-    assert len(rows) == 8
+    assert len(rows) == 16  # each sentence once more as typed carelessly
     judged = [f"{'wrong' if place % 2 else 'right'}{row}" for place, row in enumerate(rows)]
     (tmp_path / "filled.tsv").write_text("\n".join([head, *judged, ""]), encoding="utf-8")
     capsys.readouterr()
     assert main([*command_line, "--verdicts", str(tmp_path / "filled.tsv")]) == 0
-    assert "plain sentences, 8 read, read back | 8 | 4 |" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "plain sentences, 8 read, read back | 8 | 4 |" in out
+    assert "plain sentences typed carelessly, 8 read, read back | 8 | 4 |" in out
     assert unread.read_text(encoding="utf-8").splitlines() == [head]
     assert main(["reliability", "--model", "toy", "--plain", "--device", "cpu"]) == 2
 
@@ -388,3 +448,18 @@ def test_cards_have_figures_of_bundled_rules() -> None:
             assert (
                 f"| {figures['area']:.2f} | {figures['flagged_wrong']:.0%} | {figures['flagged_right']:.0%} |" in card
             )
+
+
+@pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
+def test_bundled_rules_flag_wrong_translations_of_careless_sentences_and_few_right_ones(name: str) -> None:
+    rule = load_rule(MODELS / name)
+    assert isinstance(rule, FittedRule)
+    measured = rule.measured["with_back"]
+    assert measured["area"] >= 0.89
+    assert measured["typed"]["flagged_right"] <= 0.12
+    assert measured["as_typed"]["flagged_right"] <= 0.15
+    assert measured["as_typed"]["flagged_wrong"] >= 0.65
+    unfitted = rule.measured["plain_as_typed"]["with_back"]  # these sentences are in no fit
+    assert unfitted["flagged_right"] <= 0.17
+    assert unfitted["flagged_wrong"] >= 0.55
+    assert sum(rule.measured["hard"]["mistakes"].values()) == 100 - rule.measured["hard"]["right"]

@@ -4,6 +4,7 @@
 import { adaptText, isBlank } from './cleaning.js';
 import { Fault } from './fault.js';
 import { checkRequest, prepareSource, targetIds } from './requests.js';
+import { respell } from './respelling.js';
 import { logSoftmax } from './search.js';
 import { tables } from './tables.js';
 import { translate } from './translator.js';
@@ -58,10 +59,15 @@ export function scoreSentence(reverse, sentence, text) {
  * @returns {Promise<import('./facts.js').BackTranslation | null | undefined>}
  */
 export async function backTranslate(reverse, { sourceText, text }, control) {
-  const score = scoreSentence(reverse, sourceText, text);
-  if (!score) return null;
-  await control.pause?.();
+  const { languages } = reverse;
+  if (!reverseIds(reverse, sourceText, text)) return null;
   const request = checkRequest({ text, ...tables.back_translation }, {}, reverse.config, NO_LIMITS);
   const back = await translate(reverse, request, NO_LIMITS, { ...control, onToken: undefined });
-  return back ? { text: back.text, tokens: score.tokens } : undefined;
+  if (!back) return undefined;
+  await control.pause?.();
+  const sentence = adaptText(sourceText, languages.target).read;
+  const spelt = respell(sentence, back.text, languages.target);
+  const readable = reverseIds(reverse, spelt, text) ? spelt : sentence;
+  const score = scoreSentence(reverse, readable, text);
+  return score && { text: back.text, tokens: score.tokens, sentence: readable };
 }

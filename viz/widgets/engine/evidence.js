@@ -8,6 +8,7 @@ import { findNumbers, unmatchedNumbers } from './numbers.js';
 import { compile } from './patterns.js';
 import { findReasons } from './reasons.js';
 import { repeatedRuns, repeatsItself } from './repetition.js';
+import { respell } from './respelling.js';
 import { tables } from './tables.js';
 
 /**
@@ -77,8 +78,9 @@ function loops(source, target, text) {
 
 /** Groups of words that the back-translation lacks, too. */
 function omittedInBoth(/** @type {Word[][]} */ omitted, /** @type {BackTranslation} */ back, language) {
-  const words = new Set(language === 'zh' ? back.text : [...back.text.matchAll(WORD)].map(([word]) => stemWord(word)));
-  const parts = ({ text }) => (language === 'zh' ? Array.from(text) : [...text.matchAll(WORD)].map(([word]) => stemWord(word)));
+  const stems = (text) => [...text.matchAll(WORD)].map(([word]) => stemWord(word));
+  const words = new Set(language === 'zh' ? back.text : stems(back.text));
+  const parts = ({ text }) => (language === 'zh' ? Array.from(text) : stems(respell(text, back.text, language)));
   return omitted.filter((group) => !group.every((word) => parts(word).every((part) => words.has(part))));
 }
 
@@ -93,7 +95,7 @@ function gatherFacts(translation, /** @type {Usual} */ { source, target }, back)
   const [readNumbers, writtenNumbers] = [findNumbers(sentence, source), findNumbers(text, target)];
   const omitted = omittedWords(read, coverage, source);
   return {
-    ...{ sentence, text, language: source, read, written, readNumbers, writtenNumbers, rows, attention, coverage, back },
+    ...{ sentence, text, language: source, read, written, writtenNumbers, rows, attention, coverage, back },
     differing: unmatchedNumbers(readNumbers, writtenNumbers),
     misspelt: misspeltPairs(read, written),
     copied: source === target ? [] : copiedWords(read, written),
@@ -133,8 +135,9 @@ function findFeatures(translation, /** @type {Facts} */ facts, usualLength) {
 }
 
 /** Features of the back-translation by name. @returns {Record<string, number>} */
-function backFeatures(/** @type {Facts} */ { sentence, readNumbers, language }, /** @type {BackTranslation} */ back) {
-  const unmatched = unmatchedNumbers(readNumbers, findNumbers(back.text, language));
+function backFeatures(/** @type {Facts} */ { language }, /** @type {BackTranslation} */ back) {
+  const { sentence } = back;
+  const unmatched = unmatchedNumbers(findNumbers(sentence, language), findNumbers(back.text, language));
   return {
     back: chrf(back.text, sentence) / 100,
     back_numbers: atMostThree(unmatched.flat().length),

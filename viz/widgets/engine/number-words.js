@@ -34,9 +34,14 @@ export const hasNumberWords = (language) => NUMERALS.has(language);
 const numerals = (language) => /** @type {Map<string, number>} */ (NUMERALS.get(language));
 const ordinalsIn = (language) => /** @type {Map<string, string>} */ (ORDINALS.get(language));
 
+/** German numerals with umlauts and ß. @type {[string, string][]} */
+const SPELLINGS = Object.entries(tables.numbers.german_spellings);
+const spellGerman = (word) => SPELLINGS.reduce((text, [spelling, usual]) => text.replaceAll(spelling, usual), word);
+
 /** The value of a word, or null if it is not a number. @returns {number | null} */
 export function wordValue(word, language) {
-  return UNSURE.get(language)?.get(word) ?? { de: germanValue, en: englishValue, fr: frenchValue }[language](word);
+  const values = { de: (german) => germanValue(spellGerman(german)), en: englishValue, fr: frenchValue };
+  return UNSURE.get(language)?.get(word) ?? values[language](word);
 }
 
 /** The value of Chinese numerals, digit by digit or with units, or null. @returns {number | null} */

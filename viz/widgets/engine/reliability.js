@@ -1,12 +1,14 @@
 // The grade of a translation: a fitted rule applied to its evidence, as `model/translate/reliability.py` does.
 
+import { adaptText } from './cleaning.js';
 import { collectEvidence } from './evidence.js';
 import { identify } from './identification.js';
+import { isCareless } from './respelling.js';
 import { tables } from './tables.js';
 
 /**
- * @typedef {{ features: string[], weights: number[], means: number[], scales: number[], bias: number, right: number, doubt: number }} Weights
- *   a logistic model and the thresholds of its grades
+ * @typedef {{ features: string[], weights: number[], means: number[], scales: number[], bias: number, right: number, doubt: number, careless: number | null }} Weights
+ *   a logistic model and the thresholds of its grades; `careless`: in place of `right`, for a carelessly typed sentence
  * @typedef {{ source: string, target: string, usual_length: number, alone: Weights, with_back: Weights | null }} FittedRule from the
  *   model's folder
  */
@@ -22,9 +24,19 @@ function rightProbability(/** @type {Weights} */ { features, weights, means, sca
 }
 
 /** @returns {'right' | 'check' | 'doubt'} */
-function chooseGrade(/** @type {Weights} */ { right, doubt }, probability, differs) {
-  if (probability >= right && !differs) return 'right';
+function chooseGrade(/** @type {Weights} */ { right, doubt, careless }, probability, { differs, isCarelesslyTyped }) {
+  if (probability >= (isCarelesslyTyped ? (careless ?? right) : right) && !differs) return 'right';
   return probability >= doubt ? 'check' : 'doubt';
+}
+
+/**
+ * Whether the sentence is typed carelessly, by its look, or because its back-translation has other spellings.
+ * @param {{ sourceText: string }} translation
+ * @param {string} language
+ * @param {import('./facts.js').BackTranslation | null} back
+ */
+function isTypedCarelessly({ sourceText }, language, back) {
+  return isCareless(sourceText, language) || (back !== null && back.sentence !== adaptText(sourceText, language).read);
 }
 
 const round = (number) => Math.round(number * 1e4) / 1e4;
@@ -38,11 +50,8 @@ function judgeFitted(translation, /** @type {FittedRule} */ rule, back) {
   const kinds = reasons.map(({ kind }) => kind);
   const limits = kinds.filter((kind) => kind in maxProbability).map((kind) => maxProbability[kind]);
   const probability = Math.min(rightProbability(weights, features), ...limits);
-  const grade = chooseGrade(
-    weights,
-    probability,
-    kinds.some((kind) => neverRight.includes(kind)),
-  );
+  const differs = kinds.some((kind) => neverRight.includes(kind));
+  const grade = chooseGrade(weights, probability, { differs, isCarelesslyTyped: isTypedCarelessly(translation, rule.source, read) });
   return { probability: round(probability), grade, reasons, back: read?.text ?? null };
 }
 
