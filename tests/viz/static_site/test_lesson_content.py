@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.lessons.build import run_build_line
-from headlight.viz.lessons.experiment_server import experiment_function
+from headlight.viz.lessons.experiment_server import make_experiment_call
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.static_site.lesson_content import (
@@ -90,7 +90,7 @@ def test_experiments_on_a_sentence_are_run_for_one_of_each_model() -> None:
 
 
 def test_steps_on_a_sentence_are_those_whose_result_depends_on_it() -> None:
-    run = experiment_function(Service(Settings()))
+    run = make_experiment_call(Service(Settings()))
     requests = [{"text": text, "model": "toy"} for text in ("der hund bellt", "ich mag dich")]
     for lesson in static_lessons(read_lessons({}), PANELS):
         for step in filter(lambda step: step["experiment"], lesson["steps"]):
