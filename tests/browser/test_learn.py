@@ -110,7 +110,7 @@ def test_lessons_show_loading_status(visit: Visit) -> None:
     expect(panel).to_have_text("Loading the lessons…")
     release_calls(page)
     page.click(".lesson-row[data-lesson=heads]")
-    wait_for_step(page, "split")
+    wait_for_step(page, "shapes")
     expect(panel).not_to_contain_text("Loading")
     hold_calls(page, "run_experiment", "lesson_tensors")
     page.keyboard.press("ArrowRight")
