@@ -94,7 +94,7 @@ def test_colour_conversion_matches_formulas() -> None:
 
 
 def test_unknown_or_single_colour_scale_raises() -> None:
-    with pytest.raises(ValueError, match="'jet': choose headlight, cividis, grey"):
+    with pytest.raises(ValueError, match=f"'jet': choose {', '.join(PALETTES)}"):
         colour_scale("jet", THEMES["light"])
     with pytest.raises(ValueError, match="at least 2"):
         colour_scale("grey", THEMES["light"], 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headlight.model.core.config import POSITION_NAMES
 from headlight.model.measures.statistics import STATISTICS
 from headlight.viz.figure_phrases import LANGUAGES, PHRASES_FOLDER, figure_words, phrase, phrases
 from headlight.viz.figures import FIGURES
@@ -153,6 +154,12 @@ def test_every_tab_and_example_has_a_name() -> None:
         assert f"tab_{name}" in phrases("en")
     for example in EXAMPLES:
         assert f"example_{example.name}" in phrases("en")
+
+
+def test_every_positional_encoding_has_phrases() -> None:
+    forms = ("name", "short", "says", "where")
+    expected = {f"positions_{form}_{name}" for name in POSITION_NAMES for form in forms}
+    assert expected - set(phrases("en")) == {"positions_where_sinusoidal_halves"}  # that of `sinusoidal` is shown
 
 
 def test_every_measure_has_phrases_and_unit() -> None:

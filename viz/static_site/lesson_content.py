@@ -8,17 +8,16 @@ from itertools import product
 from typing import Any
 
 from headlight.model.training.build_lesson.lines import GAPS, SIDES
-from headlight.viz.lessons.walk import WALK
+from headlight.viz.lessons import LESSONS
 
-# Steps by lesson, in their order: those whose tensors the engine computes, and experiments.
+# Lessons and steps that need the server: they train models, or run edited code on a text of the reader.
+SERVER_LESSONS = ("train",)
+SERVER_STEPS: Mapping[str, tuple[str, ...]] = {"masks": ("trained",), "mistakes": ("trained",), "verdict": ("erase",)}
+# The other steps by lesson.
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "walk": tuple(step.name for step in WALK.steps),
-    "positions": ("doors", "similarity", "wave", "rotation", "word", "shuffle"),
-    "heads": ("shapes", "split", "several", "spread", "saturate", "slope", "live"),
-    "masks": ("drawn", "causal", "recurrence", "writing", "padding", "cross"),
-    "norms": ("hand", "axes", "company", "padding", "differences", "residual"),
-    "mistakes": ("live", "game"),
-    "verdict": ("mean", "shares", "denial", "heads"),
+    lesson.name: tuple(step.name for step in lesson.steps if step.name not in SERVER_STEPS.get(lesson.name, ()))
+    for lesson in LESSONS
+    if lesson.name not in SERVER_LESSONS
 }
 # Experiments on a sentence. Their results are stored for one sentence of each model.
 SENTENCE_STEPS: Mapping[str, tuple[str, ...]] = {

@@ -294,4 +294,4 @@ def test_config_error_is_a_model_error() -> None:
 def test_registries_match_config_names() -> None:
     assert set(ACTIVATIONS) == set(ACTIVATION_NAMES)
     assert NORM_NAMES == ("layer", "rms")
-    assert len(set(POSITION_NAMES)) == 7
+    assert len(set(POSITION_NAMES)) == len(POSITION_NAMES)

@@ -12,6 +12,8 @@ from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.static_site.lesson_content import (
     SENTENCE_STEPS,
+    SERVER_LESSONS,
+    SERVER_STEPS,
     STEPS,
     build_verdicts,
     combinations,
@@ -27,6 +29,11 @@ from headlight.viz.tabs.learn import read_lessons
 def test_lessons_have_the_named_steps_in_their_order() -> None:
     lessons = static_lessons(read_lessons({}), PANELS)
     assert {lesson["name"]: tuple(step["name"] for step in lesson["steps"]) for lesson in lessons} == STEPS
+    everything = {lesson["name"]: {step["name"] for step in lesson["steps"]} for lesson in read_lessons({})}
+    assert set(SERVER_LESSONS) == everything.keys() - STEPS.keys()
+    assert {name: set(steps) for name, steps in SERVER_STEPS.items()} == {
+        name: everything[name] - set(steps) for name, steps in STEPS.items() if everything[name] - set(steps)
+    }
     minutes = {lesson["name"]: lesson["minutes"] for lesson in read_lessons({})}
     assert all(0 < lesson["minutes"] <= minutes[lesson["name"]] for lesson in lessons)
     assert next(lesson for lesson in lessons if lesson["name"] == "walk")["minutes"] == minutes["walk"]
