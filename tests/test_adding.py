@@ -223,12 +223,12 @@ assert "counted" in response["choices"] and response["form"] == "table" and resp
         QUESTION,
         1,
         """
-from headlight.viz.lessons.quiz.class_calls import answer_name
+from headlight.viz.lessons.quiz.class_calls import counter_key
 from headlight.viz.lessons.quiz.forms import read_quiz
 questions = [read_quiz({})["forms"][form]["largest"] for form in "ABC"]
 assert [question["outcomes"][0]["name"] for question in questions] == ["right"] * 3
 values = {"stage": "after", "form": "A", "item": "largest", "outcome": "least"}
-assert answer_name(values) == "after.A.largest.least"
+assert counter_key(values) == "after.A.largest.least"
 """,
     ),
     "measure": (

@@ -1,4 +1,4 @@
-"""`headlight measured`: rerun the commands whose reports were measured on other weights.
+"""`headlight measured`: rerun reports whose weights have changed.
 
 A report is current, and is skipped, if its `weights` equal the digest of the folder's weights
 (`checkpoints/reports.py`). The order is heads, roles, atlas, pruning, faithfulness, reliability, because faithfulness

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headlight.model.errors import CommandError
-from headlight.viz.space.files import find_root, space_files
+from headlight.viz.space.files import find_root, find_space_files
 from headlight.viz.space.rules import faults, needs_large_storage
 from headlight.viz.space.upload import read_name, space_url, upload
 
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check the files, then list or upload them."""
     name = read_name(arguments.name)
-    files = space_files(find_root(), arguments.model)
+    files = find_space_files(find_root(), arguments.model)
     problems = list(faults(files, arguments.hardware))
     if arguments.dry_run:
         for path, file in files.items():

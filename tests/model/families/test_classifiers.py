@@ -275,7 +275,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another problem": ({"problem_type": "guessing"}, "problem_type is 'guessing'"),
     "another task": ({"architectures": ["BertForMaskedLM"]}, "contains a BertForMaskedLM.* Only text classifiers"),
     "another activation": ({"hidden_act": "gelu_fast"}, "hidden_act is 'gelu_fast', but must be one of"),
-    "gaps in the classes": ({"id2label": {"0": "a", "2": "b"}}, "does not name classes with consecutive numbers from 0"),
+    "gaps in the classes": (
+        {"id2label": {"0": "a", "2": "b"}},
+        "does not name classes with consecutive numbers from 0",
+    ),
     "a class without a name": ({"id2label": {"0": "a", "1": " ", "2": "c"}}, "a class without a name"),
     "too many classes": ({"id2label": {str(index): f"c{index}" for index in range(301)}}, "has 301 classes"),
     "fewer classes": ({"id2label": {"0": "a", "1": "b"}}, r"classifier.weight has shape \[3, 20\].* \[2, 20\]"),
