@@ -16,7 +16,7 @@ from headlight.model.experiments.normalisation import (
 )
 from headlight.model.experiments.queries import encoder_activations
 from headlight.model.records import FloatArray
-from headlight.viz.lessons.batch_sentences import MAX_BATCH, batch_ids
+from headlight.viz.lessons.batch_sentences import MAX_BATCH, tokenize_batch_sentences
 from headlight.viz.lessons.controls import Slider, Switch
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
@@ -34,7 +34,7 @@ from headlight.viz.lessons.result_figures import (
     TextOrPhrase,
     TextPhraseOrNumber,
 )
-from headlight.viz.lessons.worked_figures import fixed_text
+from headlight.viz.lessons.worked_figures import format_fixed
 
 SHOWN_DIMENSIONS = 24  # number of displayed dimensions
 COLOUR_SCALE_QUANTILE = 0.95  # of the absolute values; larger ones get the last colour
@@ -60,10 +60,10 @@ SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 def make_batch(inputs: ExperimentInput) -> tuple[Activations, list[str]]:
     """Return a batch of the visitor's sentence followed by other sentences, and the labels of the visitor's tokens."""
     own_ids = tuple(token.id for token in inputs.translation.source_tokens)
-    return inputs.run(encoder_activations, [own_ids, *batch_ids(inputs)]), inputs.tokens
+    return inputs.run(encoder_activations, [own_ids, *tokenize_batch_sentences(inputs)]), inputs.tokens
 
 
-def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the batch before and after the norm, with mean and standard deviation of one row and one column."""
     batch, tokens = make_batch(inputs)
     batch = batch.first(inputs.values["sentences"])
@@ -78,7 +78,7 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
             matrix[:, :SHOWN_DIMENSIONS],
             row_labels,
             dimensions,
-            max_abs=colour_limit(matrix[:, :SHOWN_DIMENSIONS]),
+            max_abs=find_colour_limit(matrix[:, :SHOWN_DIMENSIONS]),
             row=None if norm == "batch" else row,
             column=0 if norm == "batch" else None,
         )
@@ -100,7 +100,7 @@ def axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "mean": float(rows[row].mean()), "spread": float(rows[row].std()),
         "mean_after": float(after[row].mean()), "spread_after": float(after[row].std()),
         "column_mean": float(rows[:, 0].mean()), "column_spread": float(rows[:, 0].std()),
-        "mu": float(selected.mean()), "mu_after": fixed_text(selected_after.mean(), 4),
+        "mu": float(selected.mean()), "mu_after": format_fixed(selected_after.mean(), 4),
         "sigma": float(selected.std()), "sigma_after": float(selected_after.std()),
     }  # fmt: skip
     highlighted = 1 if norm == "batch" else 0
@@ -120,13 +120,13 @@ def make_row_labels(batch: Activations, tokens: Sequence[str]) -> list[TextOrPhr
     return labels
 
 
-def colour_limit(numbers: FloatArray) -> float:
+def find_colour_limit(numbers: FloatArray) -> float:
     """Return the quantile at which the colour scale ends: a few outliers are a hundred times as large as the median."""
     return float(np.quantile(np.abs(numbers), COLOUR_SCALE_QUANTILE)) or 1.0
 
 
 def _format_mean_and_std(numbers: FloatArray) -> tuple[str, str]:
-    return fixed_text(numbers.mean(), 3), fixed_text(numbers.std(), 3)
+    return format_fixed(numbers.mean(), 3), format_fixed(numbers.std(), 3)
 
 
 def _find_longest_token(inputs: ExperimentInput) -> int:
@@ -134,7 +134,7 @@ def _find_longest_token(inputs: ExperimentInput) -> int:
     return int(np.argmax([0 if token.special else len(token.text) for token in inputs.translation.source_tokens]))
 
 
-def batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure how far one token's normalised vector changes if other sentences leave the batch."""
     batch, tokens = make_batch(inputs)
     row, size = _find_longest_token(inputs), inputs.values["size"]
@@ -165,7 +165,7 @@ def batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((plot,), numbers, correct_option="batch" if is_clear else "")
 
 
-def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure how far one token's normalised vector changes if padding enters the statistics."""
     batch, tokens = make_batch(inputs)
     batch = batch.first(inputs.values["sentences"])
@@ -192,7 +192,7 @@ def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((heatmap, bars), numbers, ("counted" if counts_padding else "masked",))
 
 
-def differences_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_differences_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Tabulate all differences between the norms, computed from the batch."""
     batch, tokens = make_batch(inputs)
     row = _find_longest_token(inputs)
@@ -247,7 +247,7 @@ NORMS_LESSON = Lesson(
             code=Code(make_norm, "return nn.LayerNorm(", ("rms", "return RMSNorm(")),
             formula=r"y = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}}",
             numbers=(r"\mu = @mu \to @mu_after", r"\sigma = @sigma \to @sigma_after"),
-            experiment=Experiment(axes_experiment, (NORM, SENTENCES)),
+            experiment=Experiment(run_axes_experiment, (NORM, SENTENCES)),
             claims=(
                 "layer_norm_centres_rows",
                 "batch_norm_centres_columns",
@@ -260,7 +260,7 @@ NORMS_LESSON = Lesson(
             code=Code(batch_norm, "x.mean(dim=0)"),
             formula=r"\mu_d = \frac{1}{n} \sum_t x_{td}",
             numbers=(r"n = 1: \quad y = @alone",),
-            experiment=Experiment(batch_dependence_experiment, (Slider("size", 1, MAX_BATCH, 1),)),
+            experiment=Experiment(run_batch_dependence_experiment, (Slider("size", 1, MAX_BATCH, 1),)),
             question=QuestionSpec("experiment", options=("layer", "batch", "rms")),
             claims=("only_batch_norm_depends_on_other_sentences", "batch_norm_of_one_token_is_zero"),
         ),
@@ -269,14 +269,14 @@ NORMS_LESSON = Lesson(
             code=Code(batch_norm, "x.var(dim=0"),
             formula=r"n = \text{tokens} + \text{padding}",
             numbers=(r"@tokens + @padded = @places",),
-            experiment=Experiment(padding_experiment, (Switch("counts", start=True), SENTENCES)),
+            experiment=Experiment(run_padding_experiment, (Switch("counts", start=True), SENTENCES)),
             claims=("only_batch_norm_depends_on_padding",),
         ),
         Step(
             "differences",
             code=Code(RMSNorm.forward, "torch.rsqrt("),
             formula=r"y = \frac{x}{\sqrt{\sum_i x_i^2 / d + \epsilon}}",
-            experiment=Experiment(differences_experiment),
+            experiment=Experiment(run_differences_experiment),
             claims=("each_norm_has_its_invariants",),
         ),
         RESIDUAL_STEP,

@@ -23,7 +23,7 @@ INSIDE = Choice("inside", ("bare", "normed"), "bare")
 OPTION_RATIOS = {"ten": 10.0, "thousand": 1e3, "million": 1e6}
 
 
-def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the gradient at the first layer of stacks of every depth."""
     depth, seed, norm = inputs.values["depth"], inputs.values["seed"], inputs.values["inside"] == "normed"
     results = {count: gradients_over_depth(count, seed, norm=norm) for count in DEPTHS}
@@ -67,7 +67,7 @@ RESIDUAL_STEP = Step(
     code=Code(run_layer, "return x + output"),
     formula=r"\frac{d(x + f(x))}{dx} = 1 + f'(x)",
     numbers=(r"|g_1| = @without \to @with",),
-    experiment=Experiment(residual_experiment, (DEPTH, INSIDE, Button("seed"))),
+    experiment=Experiment(run_residual_experiment, (DEPTH, INSIDE, Button("seed"))),
     question=QuestionSpec("experiment", options=tuple(OPTION_RATIOS)),
     claims=("without_residuals_the_gradient_vanishes", "a_norm_saves_part_of_it"),
 )

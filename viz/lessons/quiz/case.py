@@ -8,11 +8,11 @@ from functools import cached_property
 from random import Random
 
 from headlight.model.records import FloatArray
-from headlight.model.training.build_lesson.sentence_numbers import sentence_trace
+from headlight.model.training.build_lesson.make_sentence_numbers import sentence_trace
 from headlight.model.training.build_lesson.sentences import END, PAIRS, START, SentencePair
 from headlight.viz.lessons.quiz.question import Question, is_clear
 
-MAX_DRAWS = 500
+MAX_DRAWS = 500  # random cases per question
 HEADS = 2
 # Without repeated words, so that a word identifies a position.
 CLEAR_PAIRS = tuple(pair for pair in PAIRS if len(set(pair.source)) == len(pair.source))

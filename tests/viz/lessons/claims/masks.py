@@ -15,7 +15,7 @@ from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
 from headlight.model.training.mistakes import with_mistakes
 from headlight.viz.lessons.experiment_server import EXPERIMENTS
-from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, loss_change
+from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, classify_loss_change
 from headlight.viz.lessons.padding_masks import MASKS
 from headlight.viz.lessons.recurrence import share_option
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table, TextColumns
@@ -90,7 +90,7 @@ def seeing_the_answer_costs(asked: Asked) -> None:
     assert masked.facts == ("masked",)
     assert masked.numbers["share"] == "0%"
     # These two may come from other sentences.
-    assert (loss_change(1.0, 1.0 + MIN_LOSS_CHANGE / 2), loss_change(1.0, 0.5)) == ("stays", "falls")
+    assert (classify_loss_change(1.0, 1.0 + MIN_LOSS_CHANGE / 2), classify_loss_change(1.0, 0.5)) == ("stays", "falls")
 
 
 def no_mask_is_the_mask_that_is_missing(asked: Asked) -> None:

@@ -12,7 +12,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.lessons.batch_sentences import MAX_BATCH
 from headlight.viz.lessons.norms import EQUAL_TOLERANCE, NAMES, SHOWN_DIMENSIONS
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, Phrase, Table
-from headlight.viz.lessons.worked_figures import fixed_text
+from headlight.viz.lessons.worked_figures import format_fixed
 from tests.viz.lessons.asked import Asked, pictures, step_variant
 from tests.viz.lessons.claims.positions import filled
 
@@ -154,4 +154,4 @@ def rounded_zero_has_no_sign(asked: Asked) -> None:
         result = asked.run_experiment("norms", "axes", norm=norm)
         (table,) = (each for each in pictures(result) if isinstance(each, Table))
         assert not any(re.fullmatch(r"−0\.0+", str(cell)) for row in table.rows for cell in row)
-    assert fixed_text(-1e-9, 3) == "0.000"
+    assert format_fixed(-1e-9, 3) == "0.000"
