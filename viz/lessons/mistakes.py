@@ -29,7 +29,7 @@ from headlight.model.training.mistakes import (
 from headlight.viz.lessons.controls import Button, Choice, PositionPicker
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, Lesson, QuestionSpec, Step, TensorView
-from headlight.viz.lessons.make_result_figures import (
+from headlight.viz.lessons.result_figures import (
     CodeListing,
     CodeListings,
     ExperimentResult,

@@ -56,12 +56,12 @@ class Visitors:
         outcome = "again"
         with contextlib.suppress(TimeoutError, httpx.HTTPError):
             async with asyncio.timeout(PATIENCE):
-                outcome = await self._request_until_final(session, text)
+                outcome = await self._retry_until_final(session, text)
         self.outcomes[outcome] += 1
         if outcome == "answered":
             self.seconds.append(time.perf_counter() - start)
 
-    async def _request_until_final(self, session: str, text: str) -> str:
+    async def _retry_until_final(self, session: str, text: str) -> str:
         for turn in count(1):
             message = await self.ask(session, text, turn)
             if message.get("what") == "answer":
@@ -121,14 +121,14 @@ async def measure_running_page(base: str, lessons: Sequence[tuple[int, int]], ho
         results = []
         for pupils, sentence_count in lessons:
             for requests in (0, hostile):
-                results.append(await _lesson(visitor_values, texts, pupils, sentence_count, requests))
+                results.append(await _measure_lesson(visitor_values, texts, pupils, sentence_count, requests))
                 log(str(results[-1]))
         # Before and after the lessons, because the speed of the machine varies.
         await single_visitor.press_in_turn(islice(texts, REQUESTS_ALONE))
     return {"alone": summary(single_visitor.seconds), "lessons": results}
 
 
-async def _lesson(
+async def _measure_lesson(
     addresses: Any, texts: Iterator[str], pupils: int, requests_per_pupil: int, hostile: int
 ) -> dict[str, Any]:
     school, attackers, third = (Visitors(*addresses, address) for address in (SCHOOL, HOSTILE, THIRD))

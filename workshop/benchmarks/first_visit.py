@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.browser.browsers import find_chromium
 from tests.browser.polling import wait_for_function
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summary
 from workshop.benchmarks.page import PORT, Log, serve
 
 LATENCY_MS = 80
@@ -63,7 +63,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         "line": connection,
         "ours": summary(headlight),
         "empty": summary(empty),
-        "ratio": paired_ratio(headlight, empty),
+        "ratio": compute_paired_ratio(headlight, empty),
     } | traffic
 
 

@@ -155,7 +155,7 @@ class _Typist(threading.Thread):
     def run(self) -> None:
         """Type until the end of the measurement, without waiting for pending answers."""
         time.sleep(self.rng.random())
-        letters = self._letters()
+        letters = self._type_letters()
         key = time.monotonic()
         while not self.stop_event.is_set():
             time_now = time.monotonic()
@@ -174,7 +174,7 @@ class _Typist(threading.Thread):
                     self._send_if_changed(time_now)
             time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
-    def _letters(self) -> Iterator[str]:
+    def _type_letters(self) -> Iterator[str]:
         """Yield random sentences, each with one more character at a time."""
         while True:
             text = ""

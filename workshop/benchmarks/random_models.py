@@ -21,7 +21,7 @@ UNLIKELY_LOGIT = -1e4  # lower than any other logit
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxz", "aeiou"
 
 
-def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
+def make_random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
     """Return a model that never predicts the end token, so every engine generates up to the limit."""
     torch.manual_seed(seed)
     model = Transformer(config).eval().requires_grad_(False)
@@ -42,7 +42,7 @@ def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
     return model
 
 
-def random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
+def train_random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
     """Train a tokenizer with a vocabulary of exactly this size on random words."""
     dice = random.Random(seed)  # noqa: S311 - no secrets here
     words: list[str] = []

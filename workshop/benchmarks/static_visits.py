@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import httpx
 
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summary
 from workshop.benchmarks.first_visit import BANDWIDTH_MBIT, EMPTY_SELECTOR, LATENCY_MS, MAP_SELECTOR, visit
 from workshop.benchmarks.page import PORT, Log, serve
 from workshop.benchmarks.scale import free_port
@@ -50,7 +50,7 @@ class FileServer(NamedTuple):
 
 
 @contextmanager
-def file_server(folder: Path) -> Iterator[FileServer]:
+def run_file_server(folder: Path) -> Iterator[FileServer]:
     """Serve a folder."""
     port = free_port()
     command = [sys.executable, "-u", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
@@ -78,7 +78,7 @@ def _wait_for(address: str) -> None:
 
 def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], log: Log) -> dict[str, Any]:
     """Fetch what one visitor fetches, as 300 visitors at once. `translate`: translates on the open page."""
-    with file_server(folder) as server:
+    with run_file_server(folder) as server:
         urls: list[str] = []
         page = browser.new_page()
         page.on("request", lambda request: urls.append(request.url))
@@ -116,7 +116,7 @@ def measure_first_map(browser: Any, folder: Path, repetitions: int, log: Log) ->
     empty: list[float] = []
     traffic: dict[str, int] = {}
     command = [sys.executable, "-m", "workshop.benchmarks.empty_page"]
-    with file_server(folder) as server, serve(command, PORT + 1):
+    with run_file_server(folder) as server, serve(command, PORT + 1):
         for turn in range(repetitions + 1):  # the first visits warm up the servers
             seconds, traffic = visit(browser, server.address, MAP_SELECTOR)
             empty_seconds, _ = visit(browser, f"http://127.0.0.1:{PORT + 1}", EMPTY_SELECTOR)
@@ -124,5 +124,5 @@ def measure_first_map(browser: Any, folder: Path, repetitions: int, log: Log) ->
             if turn:
                 ours.append(seconds)
                 empty.append(empty_seconds)
-    result = {"ours": summary(ours), "empty": summary(empty), "ratio": paired_ratio(ours, empty)}
+    result = {"ours": summary(ours), "empty": summary(empty), "ratio": compute_paired_ratio(ours, empty)}
     return result | {"line": {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}} | traffic

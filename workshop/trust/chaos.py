@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from workshop.trust.checks import ROOT, Check, Log, Options
-from workshop.trust.page_process import PageProcess, free_port, running_page, start_page, wait_until_ready
-from workshop.trust.replicas import killed_replica
+from workshop.trust.page_process import PageProcess, free_port, run_page, start_page, wait_until_ready
+from workshop.trust.replicas import kill_replica
 
 TOY = {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_MODELS": "none"}
 BEER = "ich mochte ein bier"
@@ -97,7 +97,7 @@ def answers(page: PageProcess, text: str = BEER) -> bool:
 # ---------------------------------------------------------------- killed processes
 
 
-def killed_page(options: Options, log: Log) -> Check:
+def kill_page(options: Options, log: Log) -> Check:
     """Kill the page while it computes, and start it again at the same port."""
     kills, served = (1 if options.quick else 5), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ def killed_page(options: Options, log: Log) -> Check:
                 time.sleep(random.Random(number).random() / 5)
                 page.kill()
                 worker.join()
-        with running_page(Path(folder), TOY | {"HOME": folder}, port=port) as page:
+        with run_page(Path(folder), TOY | {"HOME": folder}, port=port) as page:
             served += answers(page)
         partial_files = [path.name for path in Path(folder).rglob("*.part")]
     return Check(
@@ -130,7 +130,7 @@ def _swallow(action: Callable[[], Any]) -> None:
         _ = error  # the connection ends with the page
 
 
-def killed_cache(options: Options, log: Log) -> Check:
+def kill_cache(options: Options, log: Log) -> Check:
     """Kill the cache server under load."""
     name, bound = "Valkey killed while visitors ask", "every request answered"
     try:
@@ -143,7 +143,7 @@ def killed_cache(options: Options, log: Log) -> Check:
         server = subprocess.Popen(
             [str(binary), "--port", str(port), "--dir", folder, "--save", ""], stdout=subprocess.DEVNULL
         )
-        with running_page(Path(folder), TOY | {"HEADLIGHT_CACHE_URL": f"redis://127.0.0.1:{port}/0"}) as page:
+        with run_page(Path(folder), TOY | {"HEADLIGHT_CACHE_URL": f"redis://127.0.0.1:{port}/0"}) as page:
             texts = [f"ein bier {'und cola ' * number}" for number in range(20)]
             done = [answers(page, text) for text in texts[:10]]
             server.kill()
@@ -152,7 +152,7 @@ def killed_cache(options: Options, log: Log) -> Check:
     return Check("chaos", name, bound, f"{sum(done)} of {len(done)} answered", all(done))
 
 
-def killed_training(options: Options, log: Log) -> Check:
+def kill_training(options: Options, log: Log) -> Check:
     """Kill training at random moments, resume it, and compare with a run that was never killed."""
     kills = 1 if options.quick else 5
     with tempfile.TemporaryDirectory() as name:
@@ -187,7 +187,7 @@ def killed_training(options: Options, log: Log) -> Check:
             )
         ends = [run(headlight(*common, minutes, "--run", str(path))) for minutes, path in (("0", killed), ("9", whole))]
         equal = _rows(killed / "curve.csv", ("step", "loss")) == _rows(whole / "curve.csv", ("step", "loss"))
-        weights = [_tensors(path / "step-00000200.safetensors") for path in (killed, whole)]
+        weights = [_read_tensors(path / "step-00000200.safetensors") for path in (killed, whole)]
         same = bool(weights[0]) and weights[0] == weights[1]
     log(f"training: {[end.stderr[-300:] for end in ends if end.returncode]}")
     return Check(
@@ -199,7 +199,7 @@ def killed_training(options: Options, log: Log) -> Check:
     )
 
 
-def _tensors(path: Path) -> dict[str, bytes]:
+def _read_tensors(path: Path) -> dict[str, bytes]:
     """Return the tensors of a file as bytes; empty if it is missing. Its metadata have times, which differ."""
     from safetensors.numpy import load_file
 
@@ -215,7 +215,7 @@ def _rows(path: Path, columns: Sequence[str] = ()) -> list[list[str]]:
     return [[str(row[name]) for name in columns or row] for row in rows]
 
 
-def killed_survey(options: Options, log: Log) -> Check:
+def kill_survey(options: Options, log: Log) -> Check:
     """Kill a survey between and inside its parts, resume it, and compare the files."""
     kills = 1 if options.quick else 3
     with tempfile.TemporaryDirectory() as name:
@@ -313,7 +313,7 @@ def downloads(options: Options, log: Log) -> Iterator[Check]:
 # ---------------------------------------------------------------- disks and memory
 
 
-def full_disk(options: Options, log: Log) -> Check:
+def fill_disk(options: Options, log: Log) -> Check:
     """Write exports to a disk that is full; the former file must stay."""
     name, bound = (
         "full disk: `inspect`, `survey` and `train` write",
@@ -370,17 +370,17 @@ def full_disk(options: Options, log: Log) -> Check:
     )
 
 
-def unusual_pages(options: Options, log: Log) -> Iterator[Check]:
+def check_unusual_pages(options: Options, log: Log) -> Iterator[Check]:
     """Start pages in unusual surroundings, and translate."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         limit = ("bash", "-c", f'ulimit -v {ADDRESS_SPACE_KB}; exec "$@"', "-")
         few_threads = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
-        yield _unusual_page("page without HOME", start_page(folder, TOY | {"HOME": None}), log)
-        yield _unusual_page(
+        yield _check_unusual_page("page without HOME", start_page(folder, TOY | {"HOME": None}), log)
+        yield _check_unusual_page(
             "page with 1.5 GB of address space", start_page(folder, TOY | few_threads, before=limit), log
         )
-        yield _unusual_page(
+        yield _check_unusual_page(
             "page whose clock jumps by hours and years", start_page(folder, TOY, program=("-c", CLOCK)), log
         )
         case = "page on a read-only checkout and home"
@@ -394,10 +394,10 @@ def unusual_pages(options: Options, log: Log) -> Iterator[Check]:
             f'cd {ROOT} && ! touch {ROOT}/x {home}/x 2>/dev/null && exec "$@"'
         )
         page = start_page(folder, TOY | {"HOME": str(home)}, before=[*NAMESPACE, script, "-"])
-        yield _unusual_page(case, page, log)
+        yield _check_unusual_page(case, page, log)
 
 
-def _unusual_page(case: str, page: PageProcess, log: Log) -> Check:
+def _check_unusual_page(case: str, page: PageProcess, log: Log) -> Check:
     """Translate twice, and end the page."""
     ready = wait_until_ready(page)
     done = ready and answers(page) and answers(page, "ein bier und cola")
@@ -410,11 +410,11 @@ def _unusual_page(case: str, page: PageProcess, log: Log) -> Check:
 
 def check(options: Options, log: Log) -> Iterator[Check]:
     """Run all faults."""
-    yield killed_page(options, log)
-    yield killed_cache(options, log)
-    yield from killed_replica(options, log)
-    yield killed_training(options, log)
-    yield killed_survey(options, log)
+    yield kill_page(options, log)
+    yield kill_cache(options, log)
+    yield from kill_replica(options, log)
+    yield kill_training(options, log)
+    yield kill_survey(options, log)
     yield from downloads(options, log)
-    yield full_disk(options, log)
-    yield from unusual_pages(options, log)
+    yield fill_disk(options, log)
+    yield from check_unusual_pages(options, log)
