@@ -87,7 +87,7 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
         )
     model_options = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
-        heads.links_table(source, target)
+        heads.find_links_table(source, target)
     except CommandError:
         pass  # no links exist for this pair
     else:

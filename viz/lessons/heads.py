@@ -6,10 +6,10 @@ import numpy as np
 
 from headlight.model.core.attention import MultiHeadAttention, attention_scores, masked_softmax
 from headlight.model.experiments.head_splits import (
-    attention_parameters,
-    random_projections,
+    compute_unscaled_weights,
+    count_attention_parameters,
+    make_random_projections,
     resplit_attention,
-    unscaled_weights,
 )
 from headlight.model.experiments.scaling import measure_scaling, softmax_gradient
 from headlight.model.records import FloatArray
@@ -88,7 +88,7 @@ def run_head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
     for heads in dict.fromkeys(find_head_count(count, queries) for count in COUNTS):
         maps = resplit_attention(queries, keys, heads)
         counts[heads] = count_distinct_keys(maps)
-        cost = attention_parameters(d_model, heads, joined // heads)
+        cost = count_attention_parameters(d_model, heads, joined // heads)
         rows.append(
             [str(heads), str(joined // heads), f"{cost:,}", f"{counts[heads]:.2f}", float(maps.max(axis=-1).mean())]
         )
@@ -120,7 +120,7 @@ def find_most_diverse_layer(inputs: ExperimentInput) -> tuple[int, FloatArray, F
     queries, keys = pairs[layer]
     if inputs.values.get("matrices") == "random":
         stream = inputs.tensors(STREAM)[STREAM]
-        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], inputs.values["seed"])
+        queries, keys = make_random_projections(stream, queries.shape[0] * queries.shape[2], inputs.values["seed"])
     return layer, queries, keys
 
 
@@ -212,7 +212,7 @@ def run_live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the mean largest weight of each layer, with and without the division by √d_k, in the visitor's model."""
     pairs = capture_queries_and_keys(inputs)
     scaled = [float(resplit_attention(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
-    unscaled = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
+    unscaled = [float(compute_unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [
         BarChart(
             Phrase(name), [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(len(pairs))], values, most=1.0

@@ -22,8 +22,8 @@ from headlight.model.training.mistake_tests import TEST_BY_MISTAKE
 from headlight.model.training.mistakes import (
     MISTAKES,
     apply_mistakes,
+    compute_loss_of_probabilities,
     cross_entropy,
-    cross_entropy_of_probabilities,
     with_mistakes,
 )
 from headlight.viz.lessons.controls import Button, Choice, PositionPicker
@@ -71,7 +71,7 @@ CODE_LINES: Mapping[str, tuple[HighlightedLine, HighlightedLine]] = {
     "norm": ((Residual.forward, "self.norm("), (mistakes.UntrainedNorm.forward, "nn.LayerNorm(x.shape")),
     "ahead": ((causal_mask, ".tril("), (mistakes.OffByOneMask.attention_mask, ".tril(")),
     "unmasked": ((Decoder.attention_mask, "causal_mask("), (mistakes.NoCausalMask.attention_mask, "torch.ones(")),
-    "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_probabilities, "logits.softmax")),
+    "softmax": ((cross_entropy, "F.cross_entropy"), (compute_loss_of_probabilities, "logits.softmax")),
 }
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", as_menu=True)
 MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected=True)

@@ -10,11 +10,11 @@ from headlight.model.core.blocks import RMSNorm, make_norm
 from headlight.model.experiments.normalisation import (
     Activations,
     batch_norm,
-    max_difference,
+    compute_max_difference,
     normalise,
     normalise_with_padding,
 )
-from headlight.model.experiments.queries import encoder_activations
+from headlight.model.experiments.queries import capture_encoder_activations
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.batch_sentences import MAX_BATCH, tokenize_batch_sentences
 from headlight.viz.lessons.controls import Slider, Switch
@@ -60,7 +60,7 @@ SENTENCES = Slider("sentences", 2, MAX_BATCH, 4)
 def make_batch(inputs: ExperimentInput) -> tuple[Activations, list[str]]:
     """Return a batch of the visitor's sentence followed by other sentences, and the labels of the visitor's tokens."""
     own_ids = tuple(token.id for token in inputs.translation.source_tokens)
-    return inputs.run(encoder_activations, [own_ids, *tokenize_batch_sentences(inputs)]), inputs.tokens
+    return inputs.run(capture_encoder_activations, [own_ids, *tokenize_batch_sentences(inputs)]), inputs.tokens
 
 
 def run_axes_experiment(inputs: ExperimentInput) -> ExperimentResult:
@@ -141,7 +141,9 @@ def run_batch_dependence_experiment(inputs: ExperimentInput) -> ExperimentResult
     full_batch = {norm: normalise(batch.rows, norm)[row] for norm in NAMES}
     sizes = list(range(1, MAX_BATCH + 1))
     changes = {
-        norm: [max_difference(normalise(batch.first(count).rows, norm)[row], full_batch[norm]) for count in sizes]
+        norm: [
+            compute_max_difference(normalise(batch.first(count).rows, norm)[row], full_batch[norm]) for count in sizes
+        ]
         for norm in NAMES
     }
     plot = LinePlot(
@@ -175,7 +177,7 @@ def run_padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
         Phrase("places"), token_mask, [str(number + 1) for number in range(len(token_mask))], scale="share"
     )
     changes = {
-        norm: max_difference(normalise_with_padding(batch, norm)[row], normalise(batch.rows, norm)[row])
+        norm: compute_max_difference(normalise_with_padding(batch, norm)[row], normalise(batch.rows, norm)[row])
         for norm in NAMES
     }
     displayed_changes = {norm: value if counts_padding else 0.0 for norm, value in changes.items()}
@@ -221,7 +223,7 @@ def measure_norm(batch: Activations, norm: str, row: int) -> dict[str, float]:
     after = normalise(rows, norm)
 
     def measure_change(vector: FloatArray) -> float:
-        return max_difference(vector, after[row])
+        return compute_max_difference(vector, after[row])
 
     return {
         "row_mean": float(np.abs(after.mean(axis=1)).max()),

@@ -10,8 +10,8 @@ import numpy as np
 from headlight.model.experiments.mask_removal import (
     PaddedBatch,
     PaddedResult,
-    attention_masks,
     encode_batches,
+    make_attention_masks,
     translate_padded,
 )
 from headlight.model.records import BoolArray, FloatArray, Kind
@@ -47,7 +47,7 @@ def run_masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the masks of all three attentions, as the first layers of the live model receive them."""
     padding = inputs.values["places"]
     sentence, target = get_ids_if_small(inputs)
-    masks: dict[Kind, BoolArray] = inputs.run(attention_masks, make_padded_pair(inputs, sentence, padding), target)
+    masks: dict[Kind, BoolArray] = inputs.run(make_attention_masks, make_padded_pair(inputs, sentence, padding), target)
     source_labels = make_padded_labels(inputs, padding)
     target_labels = inputs.row_names
     decoder_labels = [label.text for label in token_labels(inputs.translation.decoder_tokens)]

@@ -9,8 +9,8 @@ import numpy as np
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import AddedPositions, make_positions, sinusoidal_table
 from headlight.model.core.transformer import Encoder
-from headlight.model.experiments.encodings import encoding_array, periods
-from headlight.model.experiments.position_joining import extra_parameters, join_position
+from headlight.model.experiments.encodings import make_encoding_array, periods
+from headlight.model.experiments.position_joining import count_extra_parameters, join_position
 from headlight.model.experiments.queries import encode_both_orders
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
@@ -68,7 +68,7 @@ def run_encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
     length = inputs.values["length"]
     heatmaps = []
     for encoding in DRAWN_ENCODINGS:
-        table = encoding_array(CONFIG, encoding, length)
+        table = make_encoding_array(CONFIG, encoding, length)
         is_bias = table.ndim == 3
         labels: Sequence[TextOrPhrase] = [str(position) for position in range(length)]
         columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
@@ -110,7 +110,7 @@ def run_similarity_experiment(inputs: ExperimentInput) -> ExperimentResult:
 
 def compute_cosine_matrix(encoding: str, length: int) -> FloatArray:
     """Return the cosine similarity of any two positions, `[positions, positions]`."""
-    rows = encoding_array(CONFIG, encoding, length).astype(np.float64)
+    rows = make_encoding_array(CONFIG, encoding, length).astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
@@ -118,7 +118,7 @@ def compute_cosine_matrix(encoding: str, length: int) -> FloatArray:
 def run_wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Plot one dimension over all positions, with the fastest one for comparison."""
     encoding, dimension = inputs.values["encoding"], inputs.values["dimension"]
-    table = encoding_array(CONFIG, encoding, MAX_LENGTH)
+    table = make_encoding_array(CONFIG, encoding, MAX_LENGTH)
     wavelengths = periods(CONFIG, encoding) or []
     curves = [
         CurveSeries(
@@ -165,7 +165,7 @@ def run_word_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "last": len(result.word) - 1,  # the last dimension
         "length_word": float(np.linalg.norm(result.word)), "length_place": float(np.linalg.norm(result.position)),
         "lowest": min(result.similarities_by_position),
-        "extra": f"{extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
+        "extra": f"{count_extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
     return ExperimentResult((heatmap, plot), numbers, (inputs.values["joining"],))
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.core.probes import all_probes
-from headlight.model.experiments.queries import apply_norm, apply_output_projection, parameter_rows
+from headlight.model.experiments.queries import apply_norm, apply_output_projection, get_parameter_rows
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.model_info import ModelInfo
 from headlight.viz.errors import PageError, repr_short
@@ -162,7 +162,7 @@ def _compute_tensor(name: str, captured: Mapping[str, FloatArray], service: Serv
     parent, _, last = name.rpartition(".")
     operation: RemoteFunction
     if parameter := split_parameter(name):
-        weights: FloatArray = service.run_on_translator(info.name, parameter_rows, *parameter)
+        weights: FloatArray = service.run_on_translator(info.name, get_parameter_rows, *parameter)
         return weights
     if name in (MEMORY, FINAL):
         stream = captured[list_required_probes(name, info)[0]]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from headlight.model.core.transformer import Encoder
-from headlight.model.training.live_run import RunHeader, Snapshot, uniform_loss
+from headlight.model.training.live_run import RunHeader, Snapshot, compute_uniform_loss
 from headlight.model.training.live_run_settings import CORPUS_BY_NAME, GERMAN_CORPORA, SMOOTHING
 from headlight.model.training.loop import Trainer
 from headlight.model.training.schedule import constant
@@ -101,7 +101,7 @@ def make_untrained_numbers(header: RunHeader, snapshot: Snapshot) -> dict[str, s
     return {
         "parameters": f"{header.parameters:,}",
         "vocabulary": str(header.vocabulary),
-        "guess": f"{uniform_loss(header.vocabulary):.2f}",
+        "guess": f"{compute_uniform_loss(header.vocabulary):.2f}",
         "start": f"{start:.2f}",
         "steps": str(header.run.steps),
         "pairs": str(CORPUS_BY_NAME[header.run.corpus].pairs),
@@ -116,7 +116,7 @@ def initial_loss(snapshot: Snapshot) -> float:
 
 
 def _find_initial_loss_option(header: RunHeader, snapshot: Snapshot) -> str:
-    return "logarithm" if initial_loss(snapshot) > uniform_loss(header.vocabulary) + MIN_EXCESS_LOSS else ""
+    return "logarithm" if initial_loss(snapshot) > compute_uniform_loss(header.vocabulary) + MIN_EXCESS_LOSS else ""
 
 
 STEPS = (

@@ -7,7 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.live_run import RunHeader, Snapshot, header_message, snapshot_message, untrained_snapshot
+from headlight.model.training.live_run import (
+    RunHeader,
+    Snapshot,
+    make_header_message,
+    make_snapshot_message,
+    make_untrained_snapshot,
+)
 from headlight.model.training.live_run_process import MAX_RUNS
 from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
 from headlight.viz.errors import PageError, repr_short
@@ -51,9 +57,9 @@ def make_training_figure(
     *runs: LiveRunSettings, sentence: int = 0
 ) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
     """Return the figure of runs that have not started, and the snapshots of the untrained models that have one."""
-    models = [untrained_snapshot(run) for run in runs]
-    messages = [header_message([header for header, _ in models])]
-    messages += [snapshot_message(number, snapshot) for number, (_, snapshot) in enumerate(models)]
+    models = [make_untrained_snapshot(run) for run in runs]
+    messages = [make_header_message([header for header, _ in models])]
+    messages += [make_snapshot_message(number, snapshot) for number, (_, snapshot) in enumerate(models)]
     snapshots = [(header, snapshot) for header, snapshot in models if isinstance(snapshot, Snapshot)]
     return TrainingRuns([asdict(run) for run in runs], messages, sentence), snapshots
 

@@ -138,7 +138,7 @@ class SubscriberQueue(Queue):
             raise PageError("data", "leaving")
         session = body.session_hash or ""
         await self._wait_for_close(session)
-        size, address = _request_bytes(request), request.scope.get(ADDRESS, "")
+        size, address = _count_request_bytes(request), request.scope.get(ADDRESS, "")
         self._check_room(size, address)
         self._joining[session] += 1
         try:
@@ -269,7 +269,7 @@ class SubscriberQueue(Queue):
                 self.pending_messages_per_session.pop(name, None)
 
 
-def _request_bytes(request: Any) -> int:
+def _count_request_bytes(request: Any) -> int:
     """Estimate the memory of a job in bytes from its content length."""
     length = str(request.headers.get("content-length", ""))
     return JOB_BYTES + (int(length) if length.isdecimal() and len(length) < 12 else 0)

@@ -22,6 +22,6 @@ SCRIPT = f"""<script>
 </script>"""
 
 
-def status_script(root: str) -> str:
+def make_status_script(root: str) -> str:
     """Return the script for a page at this URL; empty outside a Space."""
     return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACE_SUFFIX) else ""

@@ -112,7 +112,7 @@ class _Collector:
         yield stages
 
 
-def prometheus_text(monitor: ServerMonitor) -> bytes:
+def format_prometheus(monitor: ServerMonitor) -> bytes:
     """Return all metrics in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
@@ -134,7 +134,7 @@ class _MetricsHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
-            self._respond(200, TEXT, prometheus_text(self.monitor))
+            self._respond(200, TEXT, format_prometheus(self.monitor))
         elif self.path in ("/health", "/ready"):
             problems = self.monitor.health_problems() if self.path == "/health" else self.monitor.readiness_problems()
             body = json.dumps({"status": "no" if problems else "ok", **problems}).encode()

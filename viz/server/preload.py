@@ -15,10 +15,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.browser_files.static_files import MODULES, file_url
-from headlight.viz.server.content_policy import SCRIPT_HASHES, inline_script_hashes
-from headlight.viz.server.gradio_files import frontend_files
-from headlight.viz.server.known_functions import known_functions_script
-from headlight.viz.server.page_config import component_types, theme_file
+from headlight.viz.server.content_policy import SCRIPT_HASHES, find_inline_script_hashes
+from headlight.viz.server.gradio_files import find_frontend_files
+from headlight.viz.server.known_functions import make_known_functions_script
+from headlight.viz.server.page_config import list_component_types, make_theme_file
 from headlight.viz.server.sharing import BASE, RELATIVE_BASE, replace_meta_tags
 
 HTML_TYPE = b"text/html"
@@ -61,7 +61,7 @@ class PreloadMiddleware:
                 start.update(message)  # delayed, because the content length changes
             elif start and message["type"] == "http.response.body":
                 body = self._rewrite(message.get("body", b""))
-                scope.get(SCRIPT_HASHES, []).extend(inline_script_hashes(body))
+                scope.get(SCRIPT_HASHES, []).extend(find_inline_script_hashes(body))
                 added = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
                 start.clear()
@@ -78,12 +78,12 @@ class PreloadMiddleware:
     @cached_property
     def _gradio_files(self) -> tuple[tuple[str, ...], str]:
         """Gradio's files and theme. Read once, because the page's configuration takes 20 ms."""
-        return frontend_files(component_types(self.page)), theme_file(self.page)
+        return find_frontend_files(list_component_types(self.page)), make_theme_file(self.page)
 
 
 def add_known_functions(body: bytes) -> bytes:
     """Insert the script ahead of Gradio's scripts, after the `<base>` tag."""
-    script = known_functions_script().encode()
+    script = make_known_functions_script().encode()
     return BASE.sub(lambda base: base[0] + script, body, count=1)
 
 

@@ -52,13 +52,13 @@ def find_space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[st
     paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*SHIPPED_NAMES, *extra_models)):
-        paths += _model_files(assets / "models", name)
+        paths += _find_model_files(assets / "models", name)
         # A recipe contains the languages of its model.
         paths += [path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()]
     return MappingProxyType({path.relative_to(root).as_posix(): path for path in sorted(paths)})
 
 
-def _model_files(models: Path, name: str) -> list[Path]:
+def _find_model_files(models: Path, name: str) -> list[Path]:
     folder = models / name
     if Path(name).name != name or not (folder / "config.json").is_file():
         raise CommandError(

@@ -31,7 +31,7 @@ from headlight.model.training.batches import (
     target_tokens,
 )
 from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
-from headlight.model.training.processes import Processes, choose_device, process_group
+from headlight.model.training.processes import Processes, choose_device, join_process_group
 from headlight.model.training.recipe import Recipe, recipe_from_json
 from workshop.benchmarks.arithmetic import summary
 from workshop.benchmarks.engines.tutorial import TutorialModel
@@ -144,7 +144,7 @@ def measure_plain_speed(sentences: Sentences, batches: Sequence[RowArray], secon
 
 def measure_our_speed(sentences: Sentences, seconds: float) -> float | None:
     """Return the target tokens per second over all processes; None in all but the first process."""
-    with process_group() as processes:
+    with join_process_group() as processes:
         speed = _time_trainer_steps(sentences, seconds, processes)  # frees the trainer before the processes exit
         gc.collect()
         processes.barrier()

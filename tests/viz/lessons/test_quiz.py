@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.training.build_lesson.make_sentence_numbers import sentence_trace
+from headlight.model.training.build_lesson.sentence_numbers import sentence_trace
 from headlight.model.training.build_lesson.sentences import PAIRS
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons.quiz.case import CLEAR_PAIRS, Case, Item

@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from headlight.model.records import FloatArray
-from headlight.model.training.build_lesson.make_sentence_numbers import (
+from headlight.model.training.build_lesson.model import HEAD_WIDTH
+from headlight.model.training.build_lesson.sentence_numbers import (
     padded_trace,
     probabilities_without,
     run_on_scores,
 )
-from headlight.model.training.build_lesson.model import HEAD_WIDTH
 from headlight.viz.lessons.quiz.case import Case, Item
 from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, SHOWN_DECIMALS, Question, make_outcomes, make_table
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from random import Random
 
 from headlight.model.records import FloatArray
-from headlight.model.training.build_lesson.make_sentence_numbers import sentence_trace
+from headlight.model.training.build_lesson.sentence_numbers import sentence_trace
 from headlight.model.training.build_lesson.sentences import END, PAIRS, START, SentencePair
 from headlight.viz.lessons.quiz.question import Question, is_clear
 

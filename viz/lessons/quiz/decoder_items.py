@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headlight.model.training.build_lesson.make_sentence_numbers import deciding_words, next_words
+from headlight.model.training.build_lesson.sentence_numbers import deciding_words, next_words
 from headlight.model.training.build_lesson.trained import ALIGNED
 from headlight.viz.lessons.quiz.case import Case, Item, label
 from headlight.viz.lessons.quiz.question import Question, make_outcomes
