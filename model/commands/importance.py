@@ -1,6 +1,6 @@
-"""`headlight importance TEXT`: the log probability that a translation loses without a head, a layer or a kind.
+"""`headlight importance TEXT`: the log probability that a translation loses without a head, a layer or an attention.
 
-With `--curve FILE`, it measures the chrF of a corpus with more and more heads off.
+With `--curve FILE`, it measures the chrF of a corpus as more and more heads are pruned.
 """
 
 from __future__ import annotations

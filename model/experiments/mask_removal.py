@@ -48,7 +48,7 @@ def make_attention_masks(
 
 
 @contextmanager
-def make_relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
+def relax_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
     """Let each decoder token attend to `tokens` later ones. 0: the causal mask; `ALL_LATER_TOKENS`: no mask."""
 
     def relax(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
@@ -87,7 +87,7 @@ def force_with_relaxed_mask(
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
-            with make_relaxed_causal_mask(model, count), watch(model, *paths) as activations:
+            with relax_causal_mask(model, count), watch(model, *paths) as activations:
                 log_probabilities = _score_target(model, memory, target)
             results.append(ForcedScores(log_probabilities, _stack_maps(activations, paths)))
     return results
@@ -129,7 +129,7 @@ def translate_in_all_modes(
         memory = model.encode(batch.source_ids, padded=batch.padded)
         for mode in CACHE_MODES:
             step = UncachedDecoder(model.decoder, memory) if mode == "anew" else model.decoder
-            with make_relaxed_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
+            with relax_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
                 results[mode] = _translate_greedily(translator, batch, step, memory, max_tokens)
     return results
 

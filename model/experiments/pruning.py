@@ -1,7 +1,7 @@
-"""Pruning: translation quality as more and more heads are switched off (Michel et al. 2019, arXiv:1905.10650).
+"""Pruning: translation quality as more and more heads are pruned (Michel et al. 2019, arXiv:1905.10650).
 
-Heads are ranked by the mean loss of the model's translations of a corpus when only this head is off. Then heads are
-switched off cumulatively, the least important first, and the corpus is translated at each point of the curve.
+Heads are ranked by the mean loss of the model's translations of a corpus when only this head is pruned. Then heads are
+pruned cumulatively, the least important first, and the corpus is translated at each point of the curve.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CURVE_STEPS = 28  # points of a curve after the first
 
 @dataclass(frozen=True)
 class PruningPoint:
-    """Translation quality with some heads off."""
+    """Translation quality with some pruned heads."""
 
-    off: int  # number of heads off
+    off: int  # number of pruned heads
     chrf: float  # mean over sentences, against the references
     same: float  # share of sentences whose translation does not change
 
 
 @dataclass(frozen=True)
 class PruningCurve:
-    """Translation quality of a model on a corpus, against the number of heads off."""
+    """Translation quality of a model on a corpus, against the number of pruned heads."""
 
     command: str  # command line that measured the curve
     corpus: str

@@ -196,7 +196,7 @@ def _compute_output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tens
     for name, slope in slopes.items():
         product = run.outputs[name].detach().double() * slope.double()
         if name.endswith(".positioned"):
-            word = _find_word_columns(run, stream, slope)
+            word = _sum_word_part(run, stream, slope)
             yield ScorePart(writer="word", value=word)
             if position := float(product.sum()) - word:
                 yield ScorePart(writer="position", value=position)
@@ -214,7 +214,7 @@ def _compute_output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tens
             yield ScorePart(writer="head", kind=kind, layer=layer, head=head, value=value, reads=head_reads)
 
 
-def _find_word_columns(run: _CapturedRun, stream: str, slope: Tensor) -> float:
+def _sum_word_part(run: _CapturedRun, stream: str, slope: Tensor) -> float:
     """Return the part of the word embedding, which has all dimensions, or the first ones if positions are appended."""
     embedded = run.captured[f"{stream}.embedding.embedded"].double()
     return float((embedded * slope[..., : embedded.shape[-1]].double()).sum())

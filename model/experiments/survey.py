@@ -10,7 +10,7 @@ A sentence with a translation is teacher-forced on it; one without is translated
   share and the chance of each role (`role_previous`, `chance_previous`, …), NaN if a role is impossible.
 - `alignment`: counts against links in Pharaoh format: linked words, sure links, and for both readings of a row the sure
   and the possible links of the head. The sums over sentences give the alignment error rate.
-- `importance`: the log probability, in nats, that the translation loses when only this head is off.
+- `importance`: the log probability, in nats, that the translation loses if this head is ablated.
 - `looks`: the key with the highest weight in each row, and the weight, so that `survey_search.py` can find words.
 """
 
@@ -41,7 +41,7 @@ EVERY_ROLE = tuple(dict.fromkeys(name for kind in KINDS for name in ROLES[kind])
 ALIGNMENT_COLUMNS = (
     "linked",
     "sure",
-    *(f"{what}_{shift}" for shift in (0, 1) for what in ("right_sure", "right_possible")),
+    *(f"{count_name}_{shift}" for shift in (0, 1) for count_name in ("right_sure", "right_possible")),
 )
 
 

@@ -24,7 +24,7 @@ from workshop.benchmarks.arithmetic import (
     compute_token_agreement,
     format_megabytes,
     format_milliseconds,
-    summary,
+    summarise_quartiles,
 )
 from workshop.benchmarks.countdown_model import CountdownModel
 from workshop.benchmarks.engines import CPU_ENGINES, EngineSpec, Workload
@@ -59,8 +59,8 @@ LOAD_RESULT = {
 
 
 def test_summary_gives_median_and_quartiles() -> None:
-    assert summary([5.0, 1.0, 2.0, 4.0, 3.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
-    assert summary([7.0]) == {"median": 7.0, "low": 7.0, "high": 7.0}
+    assert summarise_quartiles([5.0, 1.0, 2.0, 4.0, 3.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
+    assert summarise_quartiles([7.0]) == {"median": 7.0, "low": 7.0, "high": 7.0}
 
 
 def test_paired_ratio_is_median_of_ratios() -> None:

@@ -222,7 +222,7 @@ def test_kill_waits_for_the_beginning_and_ends_the_process(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_killed_downloads_are_completed() -> None:
-    assert [check.holds for check in chaos.downloads(OPTIONS, no_log)] == [True, True]
+    assert [check.holds for check in chaos.check_downloads(OPTIONS, no_log)] == [True, True]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1"])

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
 from headlight.viz.api.direct_calls import send_result
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.hosts import MCP, VARY_HEADERS, check_host
+from headlight.viz.api.hosts import MCP_PATH, VARY_HEADERS, check_host
 from headlight.viz.api.openapi import OPENAPI_PATH, make_openapi_document
 from headlight.viz.api.routes import get_request_path, is_served
 from headlight.viz.api.streams import make_error_event, stream_job, stream_session
@@ -41,14 +41,14 @@ from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_addr
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
 
-NAMED_CALL = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+NAMED_CALL_PATH = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 DIRECT_ROUTES = ("run", "api")  # Gradio's routes for calls whose response is the result
-DIRECT = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
-ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
+DIRECT_CALL = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
+ANSWER_PATH = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 REQUEST_TIMEOUT_SECONDS = 30.0  # seconds until the request must be complete
-QUEUE = re.compile(r"/gradio_api/queue/join/?$")
-FORMER_CALLS = "/gradio_api/component_server"
-STATUS = {
+QUEUE_JOIN_PATH = re.compile(r"/gradio_api/queue/join/?$")
+FORMER_CALLS_PATH = "/gradio_api/component_server"
+STATUS_BY_ERROR = {
     "too_large": 413,
     "too_slow": 408,
     "not_json": 400,
@@ -182,13 +182,15 @@ class RequestGuard:
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
         VISITOR.set(Visitor(scope[ADDRESS]))
-        if path.rstrip("/") == FORMER_CALLS:  # from a page that was opened before an update; the error makes it reload
+        if (
+            path.rstrip("/") == FORMER_CALLS_PATH
+        ):  # from a page that was opened before an update; the error makes it reload
             raise self._make_unknown_endpoint_error()
         if path in CANNED_RESPONSES and not (path.endswith("/schema") and getattr(self.page, "mcp_server", False)):
             status, values = CANNED_RESPONSES[path]
             await JSONResponse(values, status)(scope, receive, send)
             return
-        if self.queue is not None and method == "GET" and (answer := ANSWER.search(path)):
+        if self.queue is not None and method == "GET" and (answer := ANSWER_PATH.search(path)):
             if answer["event"]:
                 await stream_job(self.queue, answer["event"], receive, send)
             else:
@@ -200,11 +202,11 @@ class RequestGuard:
         checked_request = await self._read_and_check(scope, receive)
         if checked_request is None:
             return
-        if DIRECT in checked_request[0]:
-            name, arguments = checked_request[0][DIRECT]
+        if DIRECT_CALL in checked_request[0]:
+            name, arguments = checked_request[0][DIRECT_CALL]
             await send_result(self._endpoint(name), arguments, *checked_request, send)
             return
-        if method in ("GET", "HEAD") and not MCP.match(path):
+        if method in ("GET", "HEAD") and not MCP_PATH.match(path):
             await self.turns.run(scope[ADDRESS], partial(self.app, *checked_request), send)
             return
         await self.app(*checked_request, send)
@@ -259,8 +261,8 @@ class RequestGuard:
         """Reject a body that does not match its route. Returns the completed body if arguments are missing."""
         path = get_request_path(scope)
         named_call, queue_join, is_widget_call = (
-            NAMED_CALL.search(path),
-            QUEUE.search(path),
+            NAMED_CALL_PATH.search(path),
+            QUEUE_JOIN_PATH.search(path),
             path.startswith(f"/{FOLDER}/"),
         )
         route, name = (named_call["route"], named_call["name"]) if named_call else ("", "")
@@ -273,7 +275,7 @@ class RequestGuard:
         try:
             check_nesting(values)
         except PageError as error:
-            if MCP.match(path) and isinstance(values, dict) and isinstance(values.get("id"), str | int):
+            if MCP_PATH.match(path) and isinstance(values, dict) and isinstance(values.get("id"), str | int):
                 raise ToolError(values["id"], str(error)) from error
             raise
         if route == "call/v2":
@@ -312,7 +314,7 @@ class RequestGuard:
         arguments = bind(self.endpoints[name], data)
         self._admit(scope, name)
         if route in DIRECT_ROUTES:
-            scope[DIRECT] = name, arguments
+            scope[DIRECT_CALL] = name, arguments
         return arguments
 
     def _admit(self, scope: Scope, name: str) -> None:
@@ -352,7 +354,7 @@ async def refuse(send: Send, error: PageError) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.word in ("too_large", "too_slow"):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
-    if STATUS.get(error.word) == 503:
+    if STATUS_BY_ERROR.get(error.word) == 503:
         headers.append((b"retry-after", str(error.values.get("seconds", 60)).encode()))
-    await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})
+    await send({"type": "http.response.start", "status": STATUS_BY_ERROR.get(error.word, 422), "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -139,7 +139,7 @@ class SubscriberQueue(Queue):
         session = body.session_hash or ""
         await self._wait_for_close(session)
         size, address = _count_request_bytes(request), request.scope.get(ADDRESS, "")
-        self._check_room(size, address)
+        self._check_held_bytes(size, address)
         self._joining[session] += 1
         try:
             result = await super().push(body, request, username)
@@ -181,7 +181,7 @@ class SubscriberQueue(Queue):
 
     # ------------------------------------------------------------ private
 
-    def _check_room(self, size: int, address: str) -> None:
+    def _check_held_bytes(self, size: int, address: str) -> None:
         is_full = sum(self._held_bytes.values()) + size > MAX_HELD_BYTES
         address_is_full = self._held_bytes[address] + size > MAX_HELD_BYTES // 4 and not is_loopback(address)
         if is_full or address_is_full:

@@ -96,10 +96,10 @@ def add_preload_links(body: bytes, files: Sequence[str], theme: str) -> bytes:
     if base is None:
         return body
     preload_files = files if files and files[0].encode() in body else ()
-    return body[: base.end()] + preload_links(preload_files, theme).encode() + body[base.end() :]
+    return body[: base.end()] + make_preload_links(preload_files, theme).encode() + body[base.end() :]
 
 
-def preload_links(files: Sequence[str], theme: str) -> str:
+def make_preload_links(files: Sequence[str], theme: str) -> str:
     """Return preload links for Gradio's files and theme, then for our modules."""
     links = [STYLE_LINK.format(file) if file.endswith(".css") else SCRIPT_LINK.format(file) for file in files]
     if files and theme:
@@ -113,6 +113,6 @@ def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes
     return (name, str(int(value) + more).encode()) if name == b"content-length" else header
 
 
-def preload_middleware(page: Any) -> Middleware:
+def make_preload_middleware(page: Any) -> Middleware:
     """Return the middleware for `launch(app_kwargs=…)`."""
     return Middleware(PreloadMiddleware, page=page)

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 
-def summary(seconds: Sequence[float]) -> dict[str, float]:
+def summarise_quartiles(seconds: Sequence[float]) -> dict[str, float]:
     """Return the median and quartiles of repeated measurements."""
     low, _, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
     return {"median": statistics.median(seconds), "low": low, "high": high}
@@ -44,7 +44,7 @@ def compute_token_agreement(sentences: Sequence[Sequence[int]], others: Sequence
     return equal / total if total else 1.0
 
 
-def spread(seconds: Sequence[float]) -> dict[str, float]:
+def summarise_percentiles(seconds: Sequence[float]) -> dict[str, float]:
     """Return the median, the 95th percentile and the count of some times."""
     ordered = sorted(seconds) or [math.nan]
     last = len(ordered) - 1

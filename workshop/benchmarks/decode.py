@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.text.tokenizer import Tokenizer
-from workshop.benchmarks.arithmetic import compute_token_agreement, summary
+from workshop.benchmarks.arithmetic import compute_token_agreement, summarise_quartiles
 from workshop.benchmarks.engines import EngineSpec, Workload
 from workshop.benchmarks.random_models import (
     make_random_model,
@@ -65,7 +65,7 @@ def _measure_interleaved(
         {
             "name": case.name,
             "shape": case.shape.words,
-            "seconds": {row: summary(seconds[case, row]) for row in outputs[case]},
+            "seconds": {row: summarise_quartiles(seconds[case, row]) for row in outputs[case]},
             "same_tokens": _agreement({row: ids for row, (_, ids) in outputs[case].items()}),
         }
         for case in cases

@@ -25,7 +25,7 @@ from headlight.model.experiments.score_parts import SIDES, Cell, ScoreParts, Sid
 from headlight.model.experiments.scoring import decoder_inputs
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
-from workshop.benchmarks.arithmetic import compute_paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.page import SENTENCE_20_TOKENS
 from workshop.benchmarks.worker import time_job
 
@@ -97,7 +97,7 @@ def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[
         "target_tokens": len(translation.target_tokens),
         "place": position,
         "repetitions": repetitions,
-        "seconds": {name: summary(times) for name, times in seconds.items()},
+        "seconds": {name: summarise_quartiles(times) for name, times in seconds.items()},
         "ratio": {name: compute_paired_ratio(seconds[name], seconds["pass"]) for name in ("effects", "account")},
     }
 

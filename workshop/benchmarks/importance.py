@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.arithmetic import summarise_quartiles
 from workshop.benchmarks.page import SENTENCE_20_TOKENS
 
 MODEL = "de-en"
@@ -42,6 +42,6 @@ def measure(repetitions: int, threads: int, log: Callable[[str], None]) -> dict[
         "at_once": batch_size(translator.model.config, answer),
         "repetitions": repetitions,
         "threads": threads,
-        "all": summary(totals),
-        "batch": summary(longest),
+        "all": summarise_quartiles(totals),
+        "batch": summarise_quartiles(longest),
     }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from headlight.model.families.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.packed_model import StepWeights
-from workshop.benchmarks.arithmetic import compute_token_agreement, summary
+from workshop.benchmarks.arithmetic import compute_token_agreement, summarise_quartiles
 from workshop.benchmarks.countdown_model import CountdownModel
 from workshop.benchmarks.engines import CPU_ENGINES
 from workshop.benchmarks.engines.ctranslate import converted_folder, ids_to_tokens
@@ -66,7 +66,7 @@ def measure(
             result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
                 runs = [headlight.call("run").seconds for _ in range(repetitions)]
-                return result | {"seconds": {"headlight": summary(runs)}}
+                return result | {"seconds": {"headlight": summarise_quartiles(runs)}}
             with Worker(CTranslateLines, lines.folder, _add_end_token(ids, lines), max_length, threads) as ctranslate:
                 runs_by_batch: dict[tuple[str, int], Run] = {}
                 for kind, size in BATCH_SIZES if count >= MIN_LINES_FOR_ALL_BATCH_SIZES else BATCH_SIZES[:1]:
@@ -86,7 +86,7 @@ def measure(
                         seconds["ctranslate2"].append(ctranslate.call("run", kind, size).seconds)
                         seconds["ctranslate2-int8"].append(ctranslate_int8.call("run", kind, size).seconds)
                         log(f"lines: {repetition + 1} of {repetitions}")
-        return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
+        return result | {"seconds": {name: summarise_quartiles(runs) for name, runs in seconds.items()}}
 
 
 def _translate_in_float32(lines: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:

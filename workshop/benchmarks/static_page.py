@@ -35,7 +35,7 @@ TRANSLATORS = ("de-en", "en-de", "zh-en", "en-zh")
 CORPUS = MODELS.parent / "corpora" / "mini.tsv"
 SEARCHES = {"greedy": 1, "beam": 4}
 # Sends a request to the engine, and decodes the maps of its answer.
-ASK = """async (values) => {
+TRANSLATE_SCRIPT = """async (values) => {
   const modules = headlightModules;
   const started = performance.now();
   let answer = null;
@@ -49,7 +49,7 @@ ASK = """async (values) => {
 }"""
 
 
-TRANSLATE = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
+REQUEST_VALUES = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
 
 
 def measure(sentences: int, log: Log) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def measure_visits(visits: int, log: Log) -> dict[str, Any]:
         return {
             "bytes": model_bytes,
             "shared_bytes": _measure_folder(folder) - sum(model_bytes.values()),
-            "class": measure_class(browser, folder, lambda page: page.evaluate(ASK, TRANSLATE), log),
+            "class": measure_class(browser, folder, lambda page: page.evaluate(TRANSLATE_SCRIPT, REQUEST_VALUES), log),
             "visit": measure_first_map(browser, folder, visits, log),
         }
 
@@ -99,7 +99,7 @@ def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:
         for number, text in enumerate(_read_sentences(model, sentences)):
             log(f"{model}, {search}: sentence {number + 1} of {sentences}")
             values = {"text": text, "model": model, "beam_size": beam, "no_repeat": 4, "back_weight": 0}
-            answer = page.evaluate(ASK, values)
+            answer = page.evaluate(TRANSLATE_SCRIPT, values)
             started = time.perf_counter()
             translation = server.translate(text, beam_size=beam, no_repeat=4)
             theirs.append(time.perf_counter() - started)

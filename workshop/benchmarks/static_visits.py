@@ -20,13 +20,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import httpx
 
-from workshop.benchmarks.arithmetic import compute_paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.first_visit import BANDWIDTH_MBIT, EMPTY_SELECTOR, LATENCY_MS, MAP_SELECTOR, visit
 from workshop.benchmarks.page import PORT, Log, serve
 from workshop.benchmarks.scale import free_port
 
-CLASS = 300
-SECONDS = 600.0  # for one file, while all visitors fetch theirs
+VISITOR_COUNT = 300
+TIMEOUT_SECONDS = 600.0  # for one file, while all visitors fetch theirs
 
 
 class FileServer(NamedTuple):
@@ -89,10 +89,10 @@ def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], 
         urls = [url for url in urls if url.startswith(server.address)]
         log(f"one visitor: {len(urls)} files")
         before, cpu_before, start = server.methods(), server.cpu_seconds(), time.perf_counter()
-        with ThreadPoolExecutor(CLASS) as threads:
-            visits = list(threads.map(_fetch, [urls] * CLASS))
+        with ThreadPoolExecutor(VISITOR_COUNT) as threads:
+            visits = list(threads.map(_fetch, [urls] * VISITOR_COUNT))
         return {
-            "visitors": CLASS,
+            "visitors": VISITOR_COUNT,
             "files": len(urls),
             "bytes": visits[0][1],
             "requests": dict(server.methods() - before),
@@ -105,7 +105,7 @@ def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], 
 def _fetch(urls: Sequence[str]) -> tuple[float, int]:
     """Return the seconds and bytes of one visit."""
     start = time.perf_counter()
-    with httpx.Client(timeout=SECONDS) as client:
+    with httpx.Client(timeout=TIMEOUT_SECONDS) as client:
         sizes = [len(client.get(url).raise_for_status().content) for url in urls]
     return time.perf_counter() - start, sum(sizes)
 
@@ -124,5 +124,9 @@ def measure_first_map(browser: Any, folder: Path, repetitions: int, log: Log) ->
             if turn:
                 ours.append(seconds)
                 empty.append(empty_seconds)
-    result = {"ours": summary(ours), "empty": summary(empty), "ratio": compute_paired_ratio(ours, empty)}
+    result = {
+        "ours": summarise_quartiles(ours),
+        "empty": summarise_quartiles(empty),
+        "ratio": compute_paired_ratio(ours, empty),
+    }
     return result | {"line": {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}} | traffic

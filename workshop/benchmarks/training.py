@@ -33,7 +33,7 @@ from headlight.model.training.batches import (
 from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
 from headlight.model.training.processes import Processes, choose_device, join_process_group
 from headlight.model.training.recipe import Recipe, recipe_from_json
-from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.arithmetic import summarise_quartiles
 from workshop.benchmarks.engines.tutorial import TutorialModel
 from workshop.benchmarks.shapes import Shape
 
@@ -58,7 +58,7 @@ def measure(repetitions: int, seconds: float, threads: int, log: Callable[[str],
         "repetitions": repetitions,
         "threads": threads,
         "shape": SHAPE.words,
-        "speeds": {engine: summary(result) for engine, result in speeds.items()},
+        "speeds": {engine: summarise_quartiles(result) for engine, result in speeds.items()},
     }
 
 

@@ -16,7 +16,7 @@ from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.service.training_runs import TrainingRun, TrainingRunPool
 from headlight.viz.settings import Settings
-from workshop.benchmarks.arithmetic import compute_paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log
 
 TRAINING_VISITOR = Visitor("", "learner")
@@ -48,7 +48,12 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         poll_run(runs, run, lambda run=run: run.is_over)  # type: ignore[misc]
         full_runs.append(time.monotonic() - start)
     ratio = compute_paired_ratio(during, alone)
-    return {"alone": summary(alone), "beside": summary(during), "ratio": ratio, "whole": summary(full_runs)}
+    return {
+        "alone": summarise_quartiles(alone),
+        "beside": summarise_quartiles(during),
+        "ratio": ratio,
+        "whole": summarise_quartiles(full_runs),
+    }
 
 
 def poll_run(runs: TrainingRunPool, run: TrainingRun, until: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from headlight.model.experiments.mask_removal import (
     encode_batches,
     force_with_relaxed_mask,
     make_attention_masks,
-    make_relaxed_causal_mask,
+    relax_causal_mask,
     translate_in_all_modes,
     translate_padded,
 )
@@ -58,7 +58,7 @@ def test_relaxed_mask_matches_model_with_mask_mistake(
 
 def test_relaxed_mask_does_not_affect_other_threads(toy: Translator, translation: Translation) -> None:
     translations: list[Translation] = []
-    with make_relaxed_causal_mask(toy.model, ALL_LATER_TOKENS):
+    with relax_causal_mask(toy.model, ALL_LATER_TOKENS):
         thread = Thread(target=lambda: translations.append(toy.translate(TEXT)))
         thread.start()
         thread.join()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.experiments.mask_removal import make_relaxed_causal_mask
+from headlight.model.experiments.mask_removal import relax_causal_mask
 from headlight.model.experiments.recurrence import run_recurrence
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
@@ -236,7 +236,7 @@ def cross_attention_needs_its_own_mask(asked: Asked) -> None:
     source, decoder_ids, words = inputs(asked)
     padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)
     model = asked.translator.model
-    with torch.no_grad(), make_relaxed_causal_mask(model, 0):
+    with torch.no_grad(), relax_causal_mask(model, 0):
         memory = model.encode(padded)
         logits = model.decoder(decoder_ids, model.decoder.new_state(memory._replace(mask=None), cached=False))
     assert -loss(logits, words) * len(words) == pytest.approx(number(asked, "cross", "log_without"), abs=1e-3)
