@@ -77,7 +77,7 @@ def test_every_request_of_a_lesson_is_counted() -> None:
 
     async def run_lesson() -> dict[str, Any]:
         client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(respond))
-        return await classroom._lesson((client, {}), sentences(), 5, 3, 11)
+        return await classroom._measure_lesson((client, {}), sentences(), 5, 3, 11)
 
     result = asyncio.run(run_lesson())
     assert (result["answered"], result["refused"], result["again"]) == (15, 0, 0)

@@ -448,7 +448,7 @@ def test_signed_entries_cannot_be_forged(services: tuple[Service, Service], url:
     entry = client.get(name)
     assert other.shared._find(name, key, None) is not None
     flipped = entry[:-1] + bytes([entry[-1] ^ 1])
-    elsewhere = other.shared._signature("another name", unsigned) + unsigned
+    elsewhere = other.shared._sign("another name", unsigned) + unsigned
     for forged in (unsigned, flipped, elsewhere, entry[:20], bytes(32) + unsigned):
         client.set(name, forged)
         assert other.shared._find(name, key, None) is None
