@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with exit_on_interrupt():
         from headlight.model.commands.main import main as run_command
 
-    return run_command(arguments, more=PAGE_COMMANDS)
+    return run_command(arguments, extra_commands=PAGE_COMMANDS)
 
 
 if __name__ == "__main__":  # `python -m headlight COMMAND` in a checkout

@@ -175,7 +175,7 @@ CASES = {
         f"""
 from headlight import Translator
 from headlight.model.commands.common import add_decoding, decoding_options
-from headlight.viz.service.model_json import default_request
+from headlight.viz.service.model_json import make_default_request
 from headlight.viz.service.service import Service
 from headlight.viz.request_fields import browser_fields, parse_request
 from headlight.viz.settings import Settings
@@ -184,7 +184,7 @@ toy = Translator.load("{TOY}", device="cpu")
 plain = toy.translate("ich mochte ein bier")
 assert len(toy.translate("ich mochte ein bier", least_length=9).target_tokens) > len(plain.target_tokens)
 assert parse_request({{"text": "a", "least_length": 9}}, Settings()).options.least_length == 9
-assert default_request(Service(Settings()))["least_length"] == 0
+assert make_default_request(Service(Settings()))["least_length"] == 0
 row = next(row for row in browser_fields()["request"] if row["name"] == "least_length")
 assert (row["kind"], row["low"], row["high"]) == ("whole", 0, 50)
 assert row["in_link"] and row["on_page"] and row["option"]
@@ -223,12 +223,12 @@ assert "counted" in response["choices"] and response["form"] == "table" and resp
         QUESTION,
         1,
         """
-from headlight.viz.lessons.quiz.class_calls import answer_name
+from headlight.viz.lessons.quiz.class_calls import counter_key
 from headlight.viz.lessons.quiz.forms import read_quiz
 questions = [read_quiz({})["forms"][form]["largest"] for form in "ABC"]
 assert [question["outcomes"][0]["name"] for question in questions] == ["right"] * 3
 values = {"stage": "after", "form": "A", "item": "largest", "outcome": "least"}
-assert answer_name(values) == "after.A.largest.least"
+assert counter_key(values) == "after.A.largest.least"
 """,
     ),
     "measure": (
@@ -239,7 +239,7 @@ from headlight import Translator
 from headlight.model.measures.statistics import measure
 from headlight.viz.api.endpoints import Endpoints
 from headlight.viz.request_fields import parse_selection
-from headlight.viz.service.model_json import answer_json, default_request
+from headlight.viz.service.model_json import answer_json, make_default_request
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from headlight.model.experiments.survey import check_measures
@@ -247,7 +247,8 @@ import json
 answer = Translator.load("{TOY}", device="cpu").translate("ich mochte ein bier")
 assert measure(answer, "cross", "second").shape == answer.attention.cross.shape[:2]
 service = Service(Settings())
-sent = json.loads(answer_json(service, service.translate(service.check(default_request(service) | {{"text": "ich"}}))))
+request = service.check(make_default_request(service) | {{"text": "ich"}})
+sent = json.loads(answer_json(service, service.translate(request)))
 unit, scale, letters = sent["measures"]["cross"]["second"]
 assert (unit, scale, len(letters)) == ("share", 1, answer.attention.cross[:, :, 0, 0].size)
 assert parse_selection({{"measure": "second"}}, Settings()).measure == "second"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.jupyter import isolate_kernel
-from workshop.notebooks import KEPT_OF_A_VIEW, sources_digest
+from workshop.notebooks import VIEW_MIME_TYPES, digest_sources
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -28,7 +28,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_stored_outputs_are_current_and_show_pictures(path: Path) -> None:
     """After a change of a source, run `python -m workshop.notebooks`."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    assert notebook["metadata"]["headlight"] == {"sources": sources_digest(notebook["cells"])}
+    assert notebook["metadata"]["headlight"] == {"sources": digest_sources(notebook["cells"])}
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell["outputs"]]
@@ -42,7 +42,7 @@ def test_stored_outputs_are_current_and_show_pictures(path: Path) -> None:
     for output in outputs:
         assert output["output_type"] != "error"
         assert output.get("name") != "stderr"
-        assert not is_view(output) or set(output["data"]) == set(KEPT_OF_A_VIEW)
+        assert not is_view(output) or set(output["data"]) == set(VIEW_MIME_TYPES)
 
 
 def is_view(output: Mapping[str, Any]) -> bool:
@@ -61,10 +61,10 @@ def test_notebooks_are_small_and_have_no_paths_of_a_machine() -> None:
 
 def test_digest_changes_with_the_sources_alone() -> None:
     cells = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))["cells"]
-    digest = sources_digest(cells)
-    assert sources_digest([{**cell, "outputs": []} for cell in cells]) == digest
-    assert sources_digest([{**cells[0], "source": ["# Else"]}, *cells[1:]]) != digest
-    assert sources_digest(cells[::-1]) != digest
+    digest = digest_sources(cells)
+    assert digest_sources([{**cell, "outputs": []} for cell in cells]) == digest
+    assert digest_sources([{**cells[0], "source": ["# Else"]}, *cells[1:]]) != digest
+    assert digest_sources(cells[::-1]) != digest
 
 
 # ZeroMQ sockets and the kernel process are closed with the client's event loop, after Python's resource check.

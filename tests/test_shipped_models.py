@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.checkpoints.checksums import markdown_file_list
 from headlight.model.checkpoints.reports import REPORTS
-from headlight.model.commands.heads import HeadReading, count_heads, links_table, render_section, sum_counts
+from headlight.model.commands.heads import HeadReading, count_heads, find_links_table, render_section, sum_counts
 from headlight.model.commands.measured import FAITHFULNESS, is_up_to_date
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.transformer import Transformer
@@ -193,7 +193,7 @@ def test_float16_steps_match_float32_on_200_sentences() -> None:
 def test_best_alignment_head_has_stated_error_rate(name: str) -> None:
     source, _, target = name.partition("-")
     first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"][0]
-    pairs = read_links(links_table(source, target), source, target)[
+    pairs = read_links(find_links_table(source, target), source, target)[
         1::2
     ]  # the test half, not the half that selected the head
     counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
@@ -206,7 +206,7 @@ def test_best_alignment_head_has_stated_error_rate(name: str) -> None:
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_card_section_matches_heads_json(name: str) -> None:
     heads = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
-    table = links_table(*name.split("-"))
+    table = find_links_table(*name.split("-"))
     sentences = len(table.read_text(encoding="utf-8").splitlines()) - 1
     section = render_section(heads, name, table.name, sentences)
     assert section.strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from headlight.viz.server.connection_limits import limit_connections
 from headlight.viz.server.gradio_queue import MAX_JOBS, install_queue
 from headlight.viz.server.logs import configure_json_logging
 from headlight.viz.server.metrics import serve_metrics
-from headlight.viz.server.preload import preload_middleware
+from headlight.viz.server.preload import make_preload_middleware
 from headlight.viz.server.shutdown import collect_signals, serve_until_signal
 from headlight.viz.server.static_routes import routes
 from headlight.viz.server.widget import widget
@@ -80,7 +80,7 @@ def launch_page(page: Page, settings: Settings | None = None, **launch_options: 
     check_can_bind(settings)
     is_bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
     app_options = app_kwargs(settings, page)
-    app_options["middleware"].append(preload_middleware(page))
+    app_options["middleware"].append(make_preload_middleware(page))
     app_options["routes"] = [*call_routes(page.calls, page.service.request_queue, settings), *routes()]
     signals = None if launch_options.pop("prevent_thread_lock", False) else collect_signals()
     page.launch(

@@ -27,16 +27,16 @@ PIP = [sys.executable, "-m", "pip"]
 INSTALL = ["install", "--quiet", "--disable-pip-version-check"]
 
 
-def pinned_torch(requirements: Path) -> str | None:
+def find_pinned_torch(requirements: Path) -> str | None:
     """Return the PyTorch version that a requirements file or one of its included files pins."""
     text = requirements.read_text(encoding="utf-8")
     if pin := PIN.search(text):
         return pin[1]
     included = re.findall(r"^-r (\S+)", text, re.MULTILINE)
-    return next(filter(None, (pinned_torch(requirements.parent / name) for name in included)), None)
+    return next(filter(None, (find_pinned_torch(requirements.parent / name) for name in included)), None)
 
 
-def installed_torch() -> str | None:
+def find_installed_torch() -> str | None:
     """Return the installed PyTorch version without its build: 2.13.0 for 2.13.0+cpu."""
     try:
         return importlib.metadata.version("torch").partition("+")[0]
@@ -50,7 +50,7 @@ def has_nvidia_driver() -> bool:
     return any(signs)
 
 
-def pip_index_setting() -> str | None:
+def find_pip_index_setting() -> str | None:
     """Return the name of a user's pip setting that selects or disables an index."""
     output = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True, check=False).stdout
     settings = re.findall(r"^(\S+?\.(?:index-url|no-index))=", output, re.MULTILINE)
@@ -82,13 +82,13 @@ def is_index_reachable(index: str, wait_seconds: float = MAX_WAIT_SECONDS) -> bo
     return is_reachable.is_set()
 
 
-def reason_against_cpu_build(index: str) -> str | None:
+def find_reason_against_cpu_build(index: str) -> str | None:
     """Return why PyTorch comes from the package index, or None if the CPU build is used."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return f"it has one build for {platform.system()} on {platform.machine()}"
     if has_nvidia_driver():
         return "this machine has an NVIDIA driver"
-    if setting := pip_index_setting():
+    if setting := find_pip_index_setting():
         return f"your setting {setting} of pip names the index"
     if not is_index_reachable(index):
         return f"{index} does not answer, so it may bring 3 GB of CUDA that this machine cannot use"
@@ -97,7 +97,7 @@ def reason_against_cpu_build(index: str) -> str | None:
 
 def install_torch(version: str, index: str) -> None:
     """Install the CPU build of PyTorch if possible. Else pip installs PyTorch with the other packages."""
-    if reason := reason_against_cpu_build(index):
+    if reason := find_reason_against_cpu_build(index):
         print(f"PyTorch {version}: as the package index has it, because {reason}.", flush=True)
         return
     print(f"PyTorch {version}: the CPU build of {index}, because this machine has no NVIDIA driver.", flush=True)
@@ -109,8 +109,8 @@ def install_torch(version: str, index: str) -> None:
 
 def main(requirements: Path, index: str = CPU_INDEX) -> int:
     """Install the requirements file and return the exit status of pip."""
-    version = pinned_torch(requirements)
-    if version and installed_torch() != version:
+    version = find_pinned_torch(requirements)
+    if version and find_installed_torch() != version:
         install_torch(version, index)
     return subprocess.run([*PIP, *INSTALL, "-r", str(requirements)], check=False).returncode
 

@@ -22,18 +22,26 @@ from headlight.viz.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "tests" / "javascript" / "messages.d.ts"
-PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "any", object: "any"}
+PLAIN_TYPES = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    Any: "any",
+    object: "any",
+}
 MAX_WIDTH = 140  # characters per line, as in `biome.settings.json`
-HEAD = """// Made by `python -m workshop.message_types` from `viz/service/messages.py` and the calls of the page.
+HEADER = """// Made by `python -m workshop.message_types` from `viz/service/messages.py` and the calls of the page.
 
 declare module 'messages' {
 """
-CALLS = """  export type Reply<Result> = Promise<Result | WaitingMessage | ErrorMessage>;
+CALL_TYPES = """  export type Reply<Result> = Promise<Result | WaitingMessage | ErrorMessage>;
 
   /** A function of the server. A reply that is a place in the queue names the ticket of the next call. */
   export type Call<Result> = (values: object, ticket?: string, options?: RequestInit) => Reply<Result>;
 """
-STREAM = """    /** Passes each message to `hear` until the response ends. */
+STREAM_METHOD = """    /** Passes each message to `hear` until the response ends. */
     stream<Name extends keyof Streams>(
       name: Name,
       values: object,
@@ -63,8 +71,8 @@ class Declarations:
         return self.names[hint] if hint in self.names else self._written_out(hint)
 
     def _written_out(self, hint: Any) -> str:
-        if hint in PLAIN:
-            return PLAIN[hint]
+        if hint in PLAIN_TYPES:
+            return PLAIN_TYPES[hint]
         origin, arguments = get_origin(hint), get_args(hint)
         if origin is Annotated:  # the JSON of the dataclass in the metadata
             return self.type_text(hint.__metadata__[0])
@@ -80,12 +88,12 @@ class Declarations:
         if origin in (dict, Mapping):
             return f"Record<{', '.join(map(self.type_text, arguments))}>"
         if is_typeddict(hint) or dataclasses.is_dataclass(hint):
-            return self._interface(hint)
+            return self._add_interface(hint)
         if isinstance(hint, type) and issubclass(hint, tuple):  # JSON encodes a named tuple as a list
             return f"[{', '.join(map(self.type_text, get_type_hints(hint).values()))}]"
         raise TypeError(f"{hint} has no TypeScript type: add one to {__file__}.")
 
-    def _interface(self, kind: Any) -> str:
+    def _add_interface(self, kind: Any) -> str:
         name: str = kind.__name__
         if name not in self.texts:
             self.texts[name] = ""  # marks it as declared, because types may be recursive
@@ -99,47 +107,47 @@ class Declarations:
         return name
 
 
-def declarations(table: CallTable) -> str:
+def write_declarations(table: CallTable) -> str:
     """Return the text of the declaration file."""
-    result = Declarations(_aliases())
+    result = Declarations(_list_aliases())
     for kind in vars(messages).values():
         if is_typeddict(kind):
             result.type_text(kind)
     streams = [f"    {name}: {result.type_text(messages.STREAMS[name])};\n" for name in sorted(table.streams)]
-    calls = [f"    {name}: Call<{result.type_text(_result(table, name))}>;\n" for name in sorted(table.calls)]
+    calls = [f"    {name}: Call<{result.type_text(_find_result_type(table, name))}>;\n" for name in sorted(table.calls)]
     parts = [result.texts[name] for name in sorted(result.texts)]
-    parts += [CALLS, f"  /** Messages of each stream. */\n  export interface Streams {{\n{''.join(streams)}  }}\n"]
-    parts.append(f"  /** What a widget calls. */\n  export interface Server {{\n{STREAM}{''.join(calls)}  }}\n")
-    return HEAD + "\n".join(parts) + "}\n"
+    parts += [CALL_TYPES, f"  /** Messages of each stream. */\n  export interface Streams {{\n{''.join(streams)}  }}\n"]
+    parts.append(f"  /** What a widget calls. */\n  export interface Server {{\n{STREAM_METHOD}{''.join(calls)}  }}\n")
+    return HEADER + "\n".join(parts) + "}\n"
 
 
-def _aliases() -> dict[str, Any]:
+def _list_aliases() -> dict[str, Any]:
     """Return the named unions, literals and tuples of `messages.py`."""
     origins = (Union, types.UnionType, Literal, tuple)
     return {name: alias for name, alias in vars(messages).items() if get_origin(alias) in origins}
 
 
-def _result(table: CallTable, name: str) -> Any:
+def _find_result_type(table: CallTable, name: str) -> Any:
     """Return the result type of a call, or `Any` if the type is not defined in `messages.py`."""
     function = table.calls[name].function
     hint = get_type_hints(inspect.unwrap(function), include_extras=True).get("return", Any)
     message_types = [
-        message_type for message_type in _typed_dictionaries(hint) if message_type.__module__ == messages.__name__
+        message_type for message_type in _find_typed_dictionaries(hint) if message_type.__module__ == messages.__name__
     ]
     return hint if message_types else Any
 
 
-def _typed_dictionaries(hint: Any) -> Iterator[Any]:
+def _find_typed_dictionaries(hint: Any) -> Iterator[Any]:
     """Yield all typed dictionaries that a type contains."""
     if is_typeddict(hint):
         yield hint
     for inner_type in (*get_args(hint), *getattr(hint, "__metadata__", ())):
-        yield from _typed_dictionaries(inner_type)
+        yield from _find_typed_dictionaries(inner_type)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Write the declaration file, or print it with `--print`."""
-    text = declarations(build_page(Settings()).calls)
+    text = write_declarations(build_page(Settings()).calls)
     if "--print" in arguments:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         sys.stdout.write(text)

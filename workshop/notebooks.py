@@ -1,7 +1,8 @@
 """`python -m workshop.notebooks`: run the notebooks of docs/notebooks, and store their outputs with static pictures.
 
-Repositories show a notebook as it is stored, without scripts. A view therefore keeps its picture and its text, and not
-its widget or HTML, which are 300 times as large. The digest of the sources shows whether outputs are current.
+GitHub renders a stored notebook without running scripts. The output of a view therefore keeps the SVG and the text,
+without the widget and the HTML, which are 300 times as large. The stored digest of the sources shows whether outputs
+are current.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from headlight.model.files import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "notebooks"
-KEPT_OF_A_VIEW = ("image/svg+xml", "text/plain")
+VIEW_MIME_TYPES = ("image/svg+xml", "text/plain")  # stored output types of a view
 
 
 def main() -> None:
-    """Run all notebooks, or those that are named."""
+    """Run the notebooks named on the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m workshop.notebooks", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a file of docs/notebooks, without .ipynb")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="file name in docs/notebooks, without .ipynb")
     arguments = parser.parse_args()
     names = arguments.names or sorted(path.stem for path in FOLDER.glob("*.ipynb"))
     for name in names:
@@ -36,7 +37,7 @@ def main() -> None:
 
 async def run_notebook(path: Path) -> Any:
     """Return the notebook with its outputs, computed offline in an empty folder."""
-    import nbformat  # imported late: both take seconds
+    import nbformat  # imported late: each takes seconds
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
@@ -49,7 +50,7 @@ async def run_notebook(path: Path) -> Any:
 
 
 def keep_static_outputs(notebook: Any) -> Any:
-    """Remove what repositories do not show, and what changes with each run: times, progress, the version of Python."""
+    """Remove outputs that GitHub does not render or that differ between runs: times, progress, Python's version."""
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     for cell in notebook.cells:
@@ -59,19 +60,19 @@ def keep_static_outputs(notebook: Any) -> Any:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "image/svg+xml" in data:
-                output["data"] = {name: data[name] for name in KEPT_OF_A_VIEW}
-    notebook.metadata["headlight"] = {"sources": sources_digest(notebook.cells)}
+                output["data"] = {mime_type: data[mime_type] for mime_type in VIEW_MIME_TYPES}
+    notebook.metadata["headlight"] = {"sources": digest_sources(notebook.cells)}
     return notebook
 
 
-def sources_digest(cells: Any) -> str:
-    """Return the SHA-256 of the sources of all cells."""
+def digest_sources(cells: Any) -> str:
+    """Return the SHA-256 of the types and sources of all cells, in hexadecimal."""
     sources = [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
 def encode_notebook(notebook: Any) -> bytes:
-    """Return the file, with texts as lists of lines, as Jupyter writes them."""
+    """Return the bytes of the .ipynb file. Sources are lists of lines, as in files from Jupyter."""
     import nbformat
 
     return f"{nbformat.writes(notebook)}\n".encode()

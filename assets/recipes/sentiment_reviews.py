@@ -35,7 +35,7 @@ from headlight.model.files import write_file
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_pairs
 from workshop.data.judged_reviews import SENTENCE_END
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 
 Floats = npt.NDArray[np.float64]
 COLUMNS = {"source_column": 1, "target_column": 0, "header": True}
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     sentence_labels = {
-        text_fingerprint(pair.source): float(pair.target) for pair in read_pairs(SENTENCES, arguments.data)
+        make_fingerprint(pair.source): float(pair.target) for pair in read_pairs(SENTENCES, arguments.data)
     }
     pieces = list(read_pieces(arguments.data, Random(arguments.seed)))  # noqa: S311 - not a secret
     labels, folds = np.array([each.label for each in pieces]), np.array([each.fold for each in pieces])
@@ -143,7 +143,7 @@ def summarise_sentences(pieces: Sequence[Piece], sentence_labels: dict[str, floa
     """Summarise the log-odds of the sentences of each piece, `[pieces, 7]`; zero if none is labelled."""
     table = np.zeros((len(pieces), 7))
     for row, piece in zip(table, pieces, strict=True):
-        known = [sentence_labels[key] for key in map(text_fingerprint, piece.sentences) if key in sentence_labels]
+        known = [sentence_labels[key] for key in map(make_fingerprint, piece.sentences) if key in sentence_labels]
         if known:
             probabilities = np.clip(known, 0.01, 0.99)
             odds = np.log(probabilities / (1 - probabilities))

@@ -1,7 +1,8 @@
-"""`headlight align FILE`: word links of the sentence pairs of a file, from one attention head, in Pharaoh format.
+"""`headlight align FILE`: word alignments of sentence pairs from one attention head, in Pharaoh format.
 
-An input line has a sentence, a tab, and its translation. An output line has the links of that pair, `0-0 1-2`, with
-words counted from 0. The translation is forced, so no search runs. `text/segmentation.py` segments words.
+An input line has a sentence, a tab, and its translation. An output line has the word links of that pair, such as
+`0-0 1-2`, with words counted from 0. The translation is forced, so no search runs.
+`text/segmentation.py` segments words.
 """
 
 from __future__ import annotations

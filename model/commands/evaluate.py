@@ -18,8 +18,8 @@ from headlight.model.files import write_file
 from headlight.model.text.languages import languages_from_name
 from headlight.model.training.evaluate import (
     LabelledTexts,
-    confusion_matrix,
     evaluate_translations,
+    make_confusion_matrix,
     read_labelled,
     read_test,
 )
@@ -102,7 +102,7 @@ def _evaluate_classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     probabilities = judge.probabilities(texts)
     seconds = time.perf_counter() - started
     predictions = _predict_classes(probabilities)
-    result = confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
+    result = make_confusion_matrix(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
         # With two classes, the second probability implies the first.
         columns = [row[-1:] if len(row) == 2 else row for row in probabilities]
@@ -111,7 +111,7 @@ def _evaluate_classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_format_kinds(labelled, predictions), speed]
     if arguments.heads_off:
-        lines += _accuracy_without_heads(judge, labelled)
+        lines += _measure_accuracy_without_heads(judge, labelled)
     return "\n".join(lines), result.to_json()
 
 
@@ -125,7 +125,7 @@ def _format_kinds(labelled: LabelledTexts, predictions: list[int]) -> list[str]:
     return [f"{kind}: {100 * share:.1f}%" for kind, share in labelled.accuracy_by_kind(predictions).items()]
 
 
-def _accuracy_without_heads(judge: Judge, labelled: LabelledTexts) -> Iterator[str]:
+def _measure_accuracy_without_heads(judge: Judge, labelled: LabelledTexts) -> Iterator[str]:
     """Yield lines with the accuracy without each head, whose attention weights are zero."""
     yield "accuracy with one head off"
     config = judge.model.config
@@ -133,6 +133,6 @@ def _accuracy_without_heads(judge: Judge, labelled: LabelledTexts) -> Iterator[s
         for head in range(config.heads):
             with judge.without_head(layer, head):
                 predictions = _predict_classes(judge.probabilities(labelled.texts))
-            accuracy = confusion_matrix(labelled.labels, predictions, config.classes).accuracy
+            accuracy = make_confusion_matrix(labelled.labels, predictions, config.classes).accuracy
             kinds = ", ".join(_format_kinds(labelled, predictions))
             yield f"layer {layer + 1}, head {head + 1}: {100 * accuracy:.1f}%" + (f" ({kinds})" if kinds else "")

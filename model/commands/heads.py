@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     other half.
     """
     source, target = _languages(arguments)
-    path = links_table(source, target) if arguments.links is None else arguments.links
+    path = find_links_table(source, target) if arguments.links is None else arguments.links
     pairs = read_links(path, source, target)
     translator = Translator.load(model_folder(arguments.model), arguments.device)
     counts = count_heads(translator, pairs)
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     for head in sorted(counts, key=lambda head: sum_counts(counts[head]).rate):
         bands = "  ".join(_format_rate(list(in_length_band(counts[head], lengths, band))) for band in LENGTH_BANDS)
         print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_format_rate(counts[head])}  {bands}")
-    best = best_heads(counts, lengths)
+    best = choose_best_heads(counts, lengths)
     print("Chosen on every other sentence, measured on the rest:")
     for entry in best:
         bounds = f"[{entry['low']:.3f} {entry['high']:.3f}]"
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def links_table(source: str, target: str) -> Path:
+def find_links_table(source: str, target: str) -> Path:
     """Return the path of the shipped links between two languages, in any direction."""
     for path in (LINKS_FOLDER / f"{source}-{target}.tsv", LINKS_FOLDER / f"{target}-{source}.tsv"):
         if path.exists():
@@ -116,15 +116,15 @@ def count_heads(translator: Translator, pairs: Iterable[AlignedPair]) -> dict[He
     return counts
 
 
-def best_heads(counts: CountsByHead, lengths: Sequence[int], count: int = BEST_COUNT) -> list[dict[str, Any]]:
+def choose_best_heads(counts: CountsByHead, lengths: Sequence[int], count: int = BEST_COUNT) -> list[dict[str, Any]]:
     """Choose the `count` best heads on every other sentence, and measure them on the remaining sentences."""
     selection_rates = {head: sum_counts(sentences[::2]).rate for head, sentences in counts.items()}
     best = sorted(selection_rates, key=lambda head: selection_rates[head])[:count]
     return [
         head._asdict()
         | {"chosen_by": round(selection_rates[head], 3)}
-        | _rate_with_bounds(counts[head][1::2])
-        | {"by_words": _aer_by_length(counts[head][1::2], lengths[1::2])}
+        | _compute_rate_with_bounds(counts[head][1::2])
+        | {"by_words": _measure_aer_by_length(counts[head][1::2], lengths[1::2])}
         for head in best
     ]
 
@@ -171,12 +171,12 @@ where a word comes from in short sentences, and hint at it in long ones. All hea
 """
 
 
-def _aer_by_length(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
+def _measure_aer_by_length(sentences: Sequence[AlignmentCounts], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
     bands = {f"{low}-{high}": list(in_length_band(sentences, lengths, (low, high))) for low, high in LENGTH_BANDS}
-    return {name: _rate_with_bounds(counts) for name, counts in bands.items() if counts}
+    return {name: _compute_rate_with_bounds(counts) for name, counts in bands.items() if counts}
 
 
-def _rate_with_bounds(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
+def _compute_rate_with_bounds(sentences: Sequence[AlignmentCounts]) -> dict[str, float]:
     bounds = error_bounds(sentences)
     rate = sum_counts(sentences).rate
     return {"error_rate": round(rate, 3), "low": round(bounds.low, 3), "high": round(bounds.high, 3)}

@@ -1,6 +1,6 @@
-"""`headlight importance TEXT`: the log probability that a translation loses without a head, a layer or a kind.
+"""`headlight importance TEXT`: the log probability that a translation loses without a head, a layer or an attention.
 
-With `--curve FILE`, it measures the chrF of a corpus with more and more heads off.
+With `--curve FILE`, it measures the chrF of a corpus as more and more heads are pruned.
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ from headlight.model.commands.common import (
     model_folder,
 )
 from headlight.model.errors import CommandError
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_parts, interactions
+from headlight.model.experiments.importance import (
+    AttentionPart,
+    interactions,
+    list_all_parts,
+    measure_all_ablation_losses,
+)
 from headlight.model.experiments.pruning import (
     PRUNING_FILE,
     PruningCurve,
     PruningPoint,
+    list_pruning_counts,
     measure_points,
-    pruning_counts,
     rank_heads,
 )
 from headlight.model.files import write_file
@@ -88,10 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
     translator = load(arguments)
     forced = {} if arguments.target is None else {"target": arguments.target}
     translation = translator.translate(arguments.text, **forced, **decoding_options(arguments))
-    parts = all_parts(translator.model.config)
+    parts = list_all_parts(translator.model.config)
     started = time.perf_counter()
     if arguments.interaction_head is None:
-        result = all_ablation_losses(translator, translation, [(part,) for part in parts])
+        result = measure_all_ablation_losses(translator, translation, [(part,) for part in parts])
         title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
@@ -132,7 +137,7 @@ def _run_curve(arguments: argparse.Namespace) -> int:
         )
         print("heads off  heads left   chrF  sentences unchanged")
     points: list[PruningPoint] = []
-    for point in measure_points(translator, pairs, order, pruning_counts(len(order)), **options):
+    for point in measure_points(translator, pairs, order, list_pruning_counts(len(order)), **options):
         points.append(point)
         if show_progress:
             print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)

@@ -19,31 +19,31 @@ from headlight.model.errors import MissingPackageError, ModelError, require_pack
 
 COMMANDS = {
     "translate": "translate a sentence, or every line of standard input",
-    "inspect": "write every attention map of one sentence to a file",
+    "inspect": "write all attention maps of one sentence to a file",
     "tokenizer": "learn a sub-word vocabulary from text files",
-    "data": "list or fetch public texts to train on",
+    "data": "list or download public corpora for training",
     "train": "train a model by a recipe, or resume a training run",
     "export": "write a training run's weights as a model folder",
-    "import": "convert a model folder, or a model of the Hub",
-    "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
+    "import": "convert a model folder, or a model from the Hub",
+    "evaluate": "evaluate a model on a test file: BLEU, chrF and speed, or accuracy",
     "reliability": "fit and measure how reliable a model's answers are",
-    "importance": "measure what a translation loses without each head, layer and kind of attention",
-    "effects": "measure how much each head supported a written word",
-    "scan": "find what stands out in a translation, and test it",
-    "patch": "find which state or head of a sentence brings its word back in another",
+    "importance": "measure the rise of the loss when a head, a layer or a type of attention is ablated",
+    "effects": "measure the effect of each head's ablation on an output word's logit",
+    "scan": "find unusual attention patterns in a translation, and test them by intervention",
+    "patch": "find the hidden states or heads that restore a word in another sentence (activation patching)",
     "faithfulness": "measure how faithful each attribution method is for a model",
     "heads": "measure how well each cross-attention head aligns words",
     "atlas": "measure what each head contributes over many sentences, and which words it reads",
     "steadiness": "measure what each head does over many sentences, and how consistently",
-    "measured": "repeat the measurements that were made with other weights",
-    "align": "write the word links of the sentence pairs of a file, by one head",
+    "measured": "rerun reports whose weights have changed",
+    "align": "write word alignments of the sentence pairs in a file, from one attention head",
 }
 
 
-def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, extra_commands: Mapping[str, tuple[str, str]] | None = None) -> int:
     """Run one command, and return its exit status. A `ModelError` prints one line, without a traceback.
 
-    `more` has additional commands: name → (purpose, module).
+    `extra_commands` maps names of further commands to (purpose, module).
     """
     argv = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -54,16 +54,15 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
     )
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    extra_commands = more or {}
-    for name, purpose in ({name: purpose for name, (purpose, _) in extra_commands.items()} | COMMANDS).items():
+    extra_modules = {name: module for name, (_, module) in (extra_commands or {}).items()}
+    extra_purposes = {name: purpose for name, (purpose, _) in (extra_commands or {}).items()}
+    for name, purpose in (extra_purposes | COMMANDS).items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in argv[:1]:
-            file = "importing" if name == "import" else name  # a module cannot be called `import`
+            module_name = "importing" if name == "import" else name  # a module cannot be called `import`
             try:
                 with exit_on_interrupt(), require_packages("the command"):
-                    module = importlib.import_module(
-                        extra_commands[name][1] if name in extra_commands else f"headlight.model.commands.{file}"
-                    )
+                    module = importlib.import_module(extra_modules.get(name, f"headlight.model.commands.{module_name}"))
             except MissingPackageError as error:
                 print(f"{parser.prog} {name}: {error}", file=sys.stderr)
                 return 2

@@ -1,4 +1,4 @@
-"""`headlight measured`: rerun the commands whose reports were measured on other weights.
+"""`headlight measured`: rerun reports whose weights have changed.
 
 A report is current, and is skipped, if its `weights` equal the digest of the folder's weights
 (`checkpoints/reports.py`). The order is heads, roles, atlas, pruning, faithfulness, reliability, because faithfulness
@@ -87,7 +87,7 @@ def list_reports(folder: Path, data: Path | None = None, texts: Path | None = No
         )
     model_options = ("--model", str(folder) if folder.parent != MODELS else folder.name)
     try:
-        heads.links_table(source, target)
+        heads.find_links_table(source, target)
     except CommandError:
         pass  # no links exist for this pair
     else:

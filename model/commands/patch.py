@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     translation, other = (translator.translate(text, **options) for text in (arguments.text, arguments.other))
     result = patching(translator, translation, other)
     if arguments.json:
-        print(json.dumps(_json_values(result, translation, other), ensure_ascii=False))
+        print(json.dumps(_make_json_values(result, translation, other), ensure_ascii=False))
         return 0
     print(f"{translation.text}\n{other.text}")
     print(f"“{result.word}” leads “{result.other_word}” by {result.lead:+.2f} and by {result.other_lead:+.2f} logits.")
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _json_values(result: Patching, translation: Translation, other: Translation) -> dict[str, object]:
+def _make_json_values(result: Patching, translation: Translation, other: Translation) -> dict[str, object]:
     return {
         "text": translation.text,
         "other_text": other.text,

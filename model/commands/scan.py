@@ -1,4 +1,4 @@
-"""`headlight scan TEXT`: findings about the attention of a translation, which experiments confirm."""
+"""`headlight scan TEXT`: unusual attention patterns in a translation, tested by intervention."""
 
 from __future__ import annotations
 

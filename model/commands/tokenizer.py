@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headlight.model.errors import TokenizerError
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.segmenters import boundary_recall, find_segmenter
+from headlight.model.training.segmenters import find_segmenter, measure_boundary_recall
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise TokenizerError(
                 "--measure compares with the words of a segmenter: choose its language with --segment."
             )
-        matches, total = boundary_recall(Tokenizer.load(arguments.measure), _read_lines(arguments.files), segment)
+        matches, total = measure_boundary_recall(
+            Tokenizer.load(arguments.measure), _read_lines(arguments.files), segment
+        )
         print(
             f"{arguments.measure}: {matches:,} of {total:,} word boundaries preserved, "
             f"{100 * matches / max(1, total):.2f}%"

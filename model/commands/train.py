@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headlight.model.errors import CommandError
 from headlight.model.training.loop import ComputeSettings
-from headlight.model.training.processes import PRECISIONS, choose_device, process_group
+from headlight.model.training.processes import PRECISIONS, choose_device, join_process_group
 from headlight.model.training.recipe import load_recipe
 from headlight.model.training.run import Run, RunSession
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         cool_down=arguments.cool_down,
         until=arguments.until,
     )
-    with process_group() as processes:
+    with join_process_group() as processes:
         compute = ComputeSettings(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
         Run(recipe, arguments.data, folder, session, compute, processes).train()
     return 0

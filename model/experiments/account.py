@@ -27,7 +27,7 @@ from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
 from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Alternative, Token, Translation
 from headlight.model.translate.translator import Translator
@@ -67,7 +67,7 @@ def word_account(translator: Translator, translation: Translation, position: int
     with fixed_run(translator, translation, position, rival) as run:
         gradients = torch.autograd.grad(run.lead, [run.source, run.prefix], materialize_grads=True)
         parts = [
-            _summands(embeddings, gradient).tolist()
+            _list_summands(embeddings, gradient).tolist()
             for embeddings, gradient in zip((run.source, run.prefix), gradients, strict=True)
         ]
     total = float(run.lead.detach())
@@ -78,20 +78,20 @@ def word_account(translator: Translator, translation: Translation, position: int
 def source_account(translator: Translator, translation: Translation, positions: Sequence[int]) -> Float64Array:
     """Return the contribution of each source token to the leads of a word's tokens over their rivals, `[tokens]`."""
     accounts = [
-        word_account(translator, translation, position, likeliest_rival(translation, position))
+        word_account(translator, translation, position, find_likeliest_rival(translation, position))
         for position in positions
     ]
     total: Float64Array = np.sum([account.source for account in accounts], axis=0)
     return total
 
 
-def likeliest_rival(translation: Translation, position: int) -> int:
+def find_likeliest_rival(translation: Translation, position: int) -> int:
     """Return the ID of the likeliest other token at a position of the translation."""
-    others = other_candidates(translation.target_tokens[position])
+    others = list_other_candidates(translation.target_tokens[position])
     return others[0].id if others else int(translation.target_tokens[position].id == 0)
 
 
-def other_candidates(token: Token) -> list[Alternative]:
+def list_other_candidates(token: Token) -> list[Alternative]:
     """Return the alternatives of a step except the written token, by probability."""
     return [other for other in token.alternatives if other.id != token.id]
 
@@ -104,7 +104,7 @@ def account_by_head(translator: Translator, translation: Translation, position: 
     with fixed_run(translator, translation, position, rival) as run:
         slopes = torch.autograd.grad(run.lead, list(run.values), retain_graph=True, materialize_grads=True)
         parts = [
-            _contributions_through(
+            _compute_contributions_through(
                 run, values, [_select_gradient(slope, head, slice(None)) for head in range(values.shape[1])]
             )
             for values, slope in zip(run.values, slopes, strict=True)
@@ -126,7 +126,7 @@ def account_by_key(
     with fixed_run(translator, translation, position, rival) as run:
         values = run.values[layer]
         (slope,) = torch.autograd.grad(run.lead, [values], retain_graph=True, materialize_grads=True)
-        return _contributions_through(
+        return _compute_contributions_through(
             run, values, [_select_gradient(slope, head, key) for key in range(values.shape[2])]
         )
 
@@ -138,7 +138,7 @@ def _select_gradient(slope: Tensor, head: int, keys: int | slice) -> Tensor:
     return selected
 
 
-def _contributions_through(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Float64Array:
+def _compute_contributions_through(run: FixedRun, values: Tensor, slopes: Sequence[Tensor]) -> Float64Array:
     """Return the contribution of each source token for each gradient of the values, `[gradients, tokens]`."""
     results: tuple[Tensor | None, ...] = torch.autograd.grad(
         values, [run.source], torch.stack(list(slopes)), retain_graph=True, is_grads_batched=True, allow_unused=True
@@ -146,10 +146,10 @@ def _contributions_through(run: FixedRun, values: Tensor, slopes: Sequence[Tenso
     (gradients,) = results
     if gradients is None:  # interventions can disconnect the values from the sentence
         return np.zeros((len(slopes), run.source.shape[1]))
-    return np.stack([_summands(run.source, gradient).cpu().numpy() for gradient in gradients])
+    return np.stack([_list_summands(run.source, gradient).cpu().numpy() for gradient in gradients])
 
 
-def _summands(embeddings: Tensor, gradient: Tensor) -> Tensor:
+def _list_summands(embeddings: Tensor, gradient: Tensor) -> Tensor:
     """Return embedding times gradient, summed over dimensions, per token, `[tokens]`."""
     return (embeddings.detach() * gradient)[0].double().sum(dim=-1)
 
@@ -185,6 +185,6 @@ def fixed_run(translator: Translator, translation: Translation, position: int, r
             watch(translator.model, SOURCE, TARGET, edit=track),
             FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
         ):
-            logits = forced_logits(translator, translation, position + 1, 1)[0, position].float()
+            logits = compute_forced_logits(translator, translation, position + 1, 1)[0, position].float()
             lead = logits[translation.target_tokens[position].id] - logits[rival]
         yield FixedRun(lead, tensors[SOURCE], tensors[TARGET], [tensors[name] for name in value_names])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.errors import CommandError
-from headlight.model.experiments.effects import sentence_head_effects
+from headlight.model.experiments.effects import compute_sentence_head_effects
 from headlight.model.measures.map_reduction import word_groups
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
@@ -40,12 +40,12 @@ def head_atlas(
     word_weights = {kind: WordWeights() for kind in KINDS}
     for text in texts:
         translation = translator.translate(text, beam_size=1)
-        for kind, values in sentence_head_effects(translator, translation).items():
+        for kind, values in compute_sentence_head_effects(translator, translation).items():
             effects[kind].append(values)
             word_weights[kind].add(translation, kind)
         if on_progress:
             on_progress(1)
-    heads = {kind: _head_entries(np.stack(effects[kind]), word_weights[kind]) for kind in KINDS}
+    heads = {kind: _make_head_entries(np.stack(effects[kind]), word_weights[kind]) for kind in KINDS}
     numbers = {number for layers in heads.values() for layer in layers for head in layer for number in head["deciles"]}
     return {
         "corpus": corpus,
@@ -79,7 +79,7 @@ class WordWeights:
         for word in words:
             self.occurrences[word] += 1
 
-    def largest_lifts(self, layer: int, head: int) -> list[list[Any]]:
+    def find_largest_lifts(self, layer: int, head: int) -> list[list[Any]]:
         """Return the words with the largest lifts above 1, with their lifts."""
         lifts = [
             (float(np.asarray(self.weights[word])[layer, head]) / self.even_weights[word], word)
@@ -90,7 +90,7 @@ class WordWeights:
         return [[word, round(lift, 1)] for lift, word in largest if round(lift, 1) > 1]
 
 
-def _head_entries(effects: Float64Array, word_weights: WordWeights) -> list[list[dict[str, Any]]]:
+def _make_head_entries(effects: Float64Array, word_weights: WordWeights) -> list[list[dict[str, Any]]]:
     """Return the entries of all heads of a kind. `effects`: `[sentences, layers, heads]`."""
     sentences, layers, heads = effects.shape
     ranks = [round(step * (sentences - 1) / (DECILES - 1)) for step in range(DECILES)]
@@ -100,7 +100,7 @@ def _head_entries(effects: Float64Array, word_weights: WordWeights) -> list[list
             {
                 "effect": round(float(effects[:, layer, head].mean()), 3),
                 "spread": round(float(effects[:, layer, head].std()), 3),
-                "reads": word_weights.largest_lifts(layer, head),
+                "reads": word_weights.find_largest_lifts(layer, head),
                 "deciles": [int(order[rank, layer, head]) for rank in ranks],
             }
             for head in range(heads)

@@ -20,7 +20,7 @@ import numpy as np
 
 from headlight.model.errors import choice_error, range_error
 from headlight.model.experiments.account import source_account
-from headlight.model.experiments.erasure import erasure_losses, single_sets
+from headlight.model.experiments.erasure import list_single_sets, measure_erasure_losses
 from headlight.model.experiments.gradients import (
     MAX_POINTS,
     IntegratedGradients,
@@ -97,7 +97,7 @@ def _read_alignment_head(query: AttributionQuery) -> Float64Array:
     return result
 
 
-def _flow(query: AttributionQuery) -> list[float | None]:
+def _compute_flow(query: AttributionQuery) -> list[float | None]:
     mixing = mixing_from_attention(query.translation.attention)
     groups = [word.positions for word in query.words]
     rows = len(query.positions)
@@ -127,17 +127,20 @@ def _integrated_gradients(query: AttributionQuery) -> IntegratedGradients:
     )
 
 
-def _erasure(query: AttributionQuery) -> list[float | None]:
-    positions = removable_words(query.translation)
-    sets = single_sets([query.words[position].positions for position in positions])
-    losses = erasure_losses(query.translator, query.translation, query.positions, sets)
+def _measure_erasure(query: AttributionQuery) -> list[float | None]:
+    positions = list_removable_words(query.translation)
+    sets = list_single_sets([query.words[position].positions for position in positions])
+    losses = measure_erasure_losses(query.translator, query.translation, query.positions, sets)
     results: list[float | None] = [None] * len(query.words)
     for position, loss in zip(positions, losses, strict=True):
         results[position] = loss
     return results
 
 
-WORD_METHODS: dict[str, Callable[[AttributionQuery], list[float | None]]] = {"flow": _flow, "erasure": _erasure}
+WORD_METHODS: dict[str, Callable[[AttributionQuery], list[float | None]]] = {
+    "flow": _compute_flow,
+    "erasure": _measure_erasure,
+}
 METHODS = (
     "average",
     "maximum",
@@ -223,7 +226,7 @@ def source_words(translation: Translation) -> list[WrittenWord]:
     return written_words(translation.source_tokens, translation.source_text)
 
 
-def removable_words(translation: Translation) -> list[int]:
+def list_removable_words(translation: Translation) -> list[int]:
     """Return the indices of the maskable source words: all but special tokens and words that are already masked."""
     hidden = set(translation.attention.masked_source)
     return [

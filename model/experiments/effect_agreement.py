@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headlight.model.experiments.effects import sentence_head_effects
-from headlight.model.experiments.importance import all_ablation_losses, all_heads
+from headlight.model.experiments.effects import compute_sentence_head_effects
+from headlight.model.experiments.importance import all_heads, measure_all_ablation_losses
 from headlight.model.measures.rank_agreement import spearman
 from headlight.model.records import KINDS, Translation
 from headlight.model.translate.translator import Translator
@@ -28,9 +28,9 @@ class EffectAgreement:
 def effect_agreement(translator: Translator, translation: Translation) -> EffectAgreement:
     """Compare the predicted effect of every head on a translation with its measured loss."""
     heads = all_heads(translator.model.config)
-    effects = sentence_head_effects(translator, translation)
+    effects = compute_sentence_head_effects(translator, translation)
     predicted = np.array([effects[part.kind][part.layer, part.head] for part in heads])
-    measured = np.array(all_ablation_losses(translator, translation, [(part,) for part in heads]))
+    measured = np.array(measure_all_ablation_losses(translator, translation, [(part,) for part in heads]))
     groups = {"all": np.full(len(heads), True)} | {
         kind: np.array([part.kind == kind for part in heads]) for kind in KINDS
     }

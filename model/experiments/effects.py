@@ -24,8 +24,8 @@ from torch import Tensor
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import range_error
-from headlight.model.experiments.importance import Ablation, AttentionPart, logits_without
-from headlight.model.experiments.scoring import forced_logits, gradient_batch_size
+from headlight.model.experiments.importance import Ablation, AttentionPart, compute_logits_without
+from headlight.model.experiments.scoring import choose_gradient_batch_size, compute_forced_logits
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
@@ -75,13 +75,19 @@ def word_effects(
     """
     _check_arguments(translator, translation, positions, rival)
     results: list[WordEffects] = []
-    rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
+    rows_per_batch = choose_gradient_batch_size(
+        translator, len(translation.source_tokens), len(translation.target_tokens)
+    )
     for start in range(0, len(positions), rows_per_batch):
-        results.extend(_batch_effects(translator, translation, positions[start : start + rows_per_batch], rival))
+        results.extend(
+            _compute_batch_effects(translator, translation, positions[start : start + rows_per_batch], rival)
+        )
     return results
 
 
-def sentence_effects(translator: Translator, translation: Translation, rival: Rival = None) -> dict[Kind, Float64Array]:
+def compute_sentence_effects(
+    translator: Translator, translation: Translation, rival: Rival = None
+) -> dict[Kind, Float64Array]:
     """Return the effects on y summed over the translation, `{kind: [layers, heads, queries, keys]}`."""
 
     def score_sentence(logits: Tensor) -> Tensor:
@@ -92,15 +98,15 @@ def sentence_effects(translator: Translator, translation: Translation, rival: Ri
     return {kind: cells[kind][0] for kind in KINDS}
 
 
-def sentence_head_effects(translator: Translator, translation: Translation) -> dict[Kind, Float64Array]:
+def compute_sentence_head_effects(translator: Translator, translation: Translation) -> dict[Kind, Float64Array]:
     """Return the effect of each head on the whole translation, `{kind: [layers, heads]}`, a prediction of its loss."""
     return {
         kind: cells.sum(axis=(2, 3), dtype=np.float64)
-        for kind, cells in sentence_effects(translator, translation).items()
+        for kind, cells in compute_sentence_effects(translator, translation).items()
     }
 
 
-def effect_maps(
+def make_effect_maps(
     translator: Translator, translation: Translation, kind: Kind, rival: Rival = None, position: int | None = None
 ) -> Float64Array:
     """Return the effects of all heads of a kind as maps, `[layers, heads, queries, keys]`.
@@ -111,9 +117,11 @@ def effect_maps(
     if position is not None:
         return word_effects(translator, translation, [position], rival)[0].cells[kind]
     if kind == "encoder":
-        return sentence_effects(translator, translation, rival)[kind]
+        return compute_sentence_effects(translator, translation, rival)[kind]
     maps: Float64Array = np.zeros(translation.attention.of(kind).shape)
-    rows_per_batch = gradient_batch_size(translator, len(translation.source_tokens), len(translation.target_tokens))
+    rows_per_batch = choose_gradient_batch_size(
+        translator, len(translation.source_tokens), len(translation.target_tokens)
+    )
     positions = range(len(translation.target_tokens))
     for start in range(0, len(positions), rows_per_batch):
         for effects in word_effects(translator, translation, positions[start : start + rows_per_batch], rival):
@@ -132,7 +140,7 @@ def measured_effects(
     _check_arguments(translator, translation, [position], rival)
     with_all, *without = [
         float(score)
-        for logits in logits_without(translator, translation, [(), *sets])
+        for logits in compute_logits_without(translator, translation, [(), *sets])
         for score in _score(logits[:, position], translation, [position] * len(logits), rival)
     ]
     return [with_all - score for score in without]
@@ -149,11 +157,13 @@ def summarise_effects(
     }
     first = sorted(predicted, key=lambda part: -abs(predicted[part]))[:count]
     losses = measured_effects(translator, translation, position, [(part,) for part in first], rival)
-    strongest = [_head_effect(effects, part, predicted[part], loss) for part, loss in zip(first, losses, strict=True)]
+    strongest = [
+        _make_head_effect(effects, part, predicted[part], loss) for part, loss in zip(first, losses, strict=True)
+    ]
     return EffectSummary(sums, strongest)
 
 
-def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, measured: float) -> HeadEffect:
+def _make_head_effect(effects: WordEffects, part: AttentionPart, predicted: float, measured: float) -> HeadEffect:
     cells = effects.cells[part.kind][part.layer, part.head]
     row, column = (int(index) for index in np.unravel_index(np.abs(cells).argmax(), cells.shape))
     values = {"predicted": predicted, "measured": measured, "cell": float(cells[row, column])}
@@ -161,7 +171,7 @@ def _head_effect(effects: WordEffects, part: AttentionPart, predicted: float, me
     return HeadEffect(part.kind, part.layer, part.head, row=row, column=column, **rounded)
 
 
-def _batch_effects(
+def _compute_batch_effects(
     translator: Translator, translation: Translation, positions: Sequence[int], rival: Rival
 ) -> list[WordEffects]:
     def score_words(logits: Tensor) -> Tensor:
@@ -196,7 +206,7 @@ def _compute_cells(
 
     with torch.inference_mode(mode=False), torch.enable_grad(), translator.intervention_context(translation.request)():
         with watch(model, *chain(*names.values()), edit=track):
-            logits = forced_logits(translator, translation, len(translation.target_tokens), rows)
+            logits = compute_forced_logits(translator, translation, len(translation.target_tokens), rows)
         scores = score(logits)
         # Interventions can disconnect weights from the word. `materialize_grads` makes their gradients zero.
         gradients = torch.autograd.grad(

@@ -24,7 +24,7 @@ def _change_encoding(config: TransformerConfig, encoding: str) -> TransformerCon
 
 
 @lru_cache(maxsize=128)
-def encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
+def make_encoding_array(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
     """Return an encoding as an array: `[positions, width]` or `[heads, queries, keys]`.
 
     "relative" has the indices of the buckets instead of trained values. The width of "learned" is 0.

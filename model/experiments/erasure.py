@@ -22,7 +22,7 @@ from headlight.model.translate.translator import Translator
 MaskedTokens = tuple[int, ...]  # indices of masked source tokens
 
 
-def scores_with_masked_words(
+def score_with_masked_words(
     translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> Iterator[Float64Array]:
     """Yield the log probabilities of the tokens at `positions` under each mask, `[sets, positions]`, batch by batch."""
@@ -34,13 +34,13 @@ def scores_with_masked_words(
         yield _score_batch(translator, translation, positions, sets[start : start + rows_per_batch])
 
 
-def erasure_losses(
+def measure_erasure_losses(
     translator: Translator, translation: Translation, positions: Sequence[int], sets: Sequence[MaskedTokens]
 ) -> list[float]:
     """Return the summed log probability that the tokens at `positions` lose under each mask. Gains are negative."""
     scores = [
         row
-        for batch in scores_with_masked_words(translator, translation, positions, [(), *sets])
+        for batch in score_with_masked_words(translator, translation, positions, [(), *sets])
         for row in batch.sum(axis=1)
     ]
     return [float(scores[0] - score) for score in scores[1:]]
@@ -70,11 +70,11 @@ def _apply_masks(mask: Tensor, sets: Sequence[MaskedTokens]) -> Tensor:
     return rows
 
 
-def single_sets(groups: Sequence[MaskedTokens]) -> list[MaskedTokens]:
+def list_single_sets(groups: Sequence[MaskedTokens]) -> list[MaskedTokens]:
     """Return one mask per group."""
     return [tuple(group) for group in groups]
 
 
-def cumulative_sets(groups: Sequence[MaskedTokens], order: Sequence[int]) -> list[MaskedTokens]:
+def list_cumulative_sets(groups: Sequence[MaskedTokens], order: Sequence[int]) -> list[MaskedTokens]:
     """Return masks that grow by one group at a time, in this order of group indices."""
     return [tuple(chain(*(groups[position] for position in order[: count + 1]))) for count in range(len(order))]

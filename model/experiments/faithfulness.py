@@ -21,10 +21,10 @@ from headlight.model.experiments.attribution import (
     AttributionQuery,
     attribute,
     attribution_query,
-    removable_words,
+    list_removable_words,
 )
 from headlight.model.experiments.effect_agreement import EffectAgreement, effect_agreement, mean_agreement
-from headlight.model.experiments.erasure import cumulative_sets, scores_with_masked_words
+from headlight.model.experiments.erasure import list_cumulative_sets, score_with_masked_words
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.rank_agreement import area_between, kendall_tau, rank_order, resample, top_overlap
 from headlight.model.measures.trace_records import Float64Array
@@ -71,14 +71,14 @@ class FaithfulnessSamples:
     effects: list[EffectAgreement] = field(default_factory=list)
 
 
-def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
+def measure_erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
     """Return the probability of the written word as source words are masked one by one in this order.
 
     Values between measured points are interpolated.
     """
-    sets = [(), *cumulative_sets([word.positions for word in query.words], order)]
+    sets = [(), *list_cumulative_sets([word.positions for word in query.words], order)]
     measured_counts = np.unique(np.linspace(0, len(order), min(len(order), MAX_CURVE_POINTS) + 1).round().astype(int))
-    batches = scores_with_masked_words(
+    batches = score_with_masked_words(
         query.translator, query.translation, query.positions, [sets[count] for count in measured_counts]
     )
     result = np.interp(
@@ -87,25 +87,27 @@ def erasure_curve(query: AttributionQuery, order: Sequence[int]) -> list[float]:
     return [float(probability) for probability in result]
 
 
-def removal_order(query: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
+def sort_for_removal(query: AttributionQuery, scores: Sequence[float | None]) -> list[int]:
     """Order the maskable words by score, highest first; a missing score counts as 0."""
-    positions = removable_words(query.translation)
+    positions = list_removable_words(query.translation)
     maskable_scores = [0.0 if (score := scores[position]) is None else score for position in positions]
     return [positions[rank] for rank in rank_order(maskable_scores)]
 
 
-def random_orders(query: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
+def sample_random_orders(query: AttributionQuery, count: int = RANDOM_ORDERS) -> list[list[int]]:
     """Return `count` random orders of the maskable words, with a fixed seed."""
     generator = random.Random(0)  # noqa: S311 - no secret
-    positions = removable_words(query.translation)
+    positions = list_removable_words(query.translation)
     return [generator.sample(positions, len(positions)) for _ in range(count)]
 
 
-def random_baseline(query: AttributionQuery) -> list[float]:
+def measure_random_baseline(query: AttributionQuery) -> list[float]:
     """Return the mean curve of random orders."""
     return [
         float(probability)
-        for probability in np.mean([erasure_curve(query, order) for order in random_orders(query)], axis=0)
+        for probability in np.mean(
+            [measure_erasure_curve(query, order) for order in sample_random_orders(query)], axis=0
+        )
     ]
 
 
@@ -113,12 +115,12 @@ def agreement(
     query: AttributionQuery, first: Sequence[float | None], second: Sequence[float | None]
 ) -> tuple[float, float]:
     """Return Kendall's τ of two methods over the maskable words, and the overlap of their top three."""
-    positions = removable_words(query.translation)
+    positions = list_removable_words(query.translation)
     first, second = ([scores[position] or 0.0 for position in positions] for scores in (first, second))
     return kendall_tau(first, second), top_overlap(first, second)
 
 
-def scorable_words(translation: Translation) -> list[tuple[int, ...]]:
+def list_scorable_words(translation: Translation) -> list[tuple[int, ...]]:
     """Return the token indices of each written word that has a letter or digit."""
     words = written_words(translation.target_tokens, translation.text)
     return [
@@ -145,17 +147,17 @@ def evaluate_corpus(
     samples = FaithfulnessSamples()
     for text in texts:
         translation = translator.translate(text)
-        words = scorable_words(translation)
-        if not words or len(removable_words(translation)) < 3:
+        words = list_scorable_words(translation)
+        if not words or len(list_removable_words(translation)) < 3:
             continue
         word = generator.choice(words)
         query = attribution_query(translator, translation, word, alignment_head=alignment_head, points=points)
         scores = {name: attribute(query, name).scores for name in methods}
-        baseline = random_baseline(query)
+        baseline = measure_random_baseline(query)
         samples.effects.append(effect_agreement(translator, translation))
         samples.curves.setdefault("", []).append(resample(baseline, MEAN_CURVE_POINTS))
         for name in methods:
-            curve = erasure_curve(query, removal_order(query, scores[name]))
+            curve = measure_erasure_curve(query, sort_for_removal(query, scores[name]))
             samples.curves.setdefault(name, []).append(resample(curve, MEAN_CURVE_POINTS))
             samples.areas.setdefault(name, []).append(area_between(curve, baseline))
             for second_name in methods:

@@ -26,16 +26,16 @@ class FixedNonlinearities(TorchFunctionMode):
     ) -> Any:
         options: Mapping[str, Any] = kwargs or {}
         if func is F.layer_norm:
-            return _fixed_layer_norm(*args, **options)
+            return _make_fixed_layer_norm(*args, **options)
         if func in (torch.rsqrt, Tensor.rsqrt):  # the scale of an RMS norm
             return func(*args, **options).detach()
         if func in (F.relu, F.gelu, F.silu):
             result: Tensor = func(*args, **options)
-            return result.detach() if self.gated else _fixed_factor(args[0], result)
+            return result.detach() if self.gated else _make_fixed_factor(args[0], result)
         return func(*args, **options)
 
 
-def _fixed_layer_norm(
+def _make_fixed_layer_norm(
     x: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     centred = x - x.mean(dim=-1, keepdim=True)
@@ -44,7 +44,7 @@ def _fixed_layer_norm(
     return scaled if bias is None else scaled + bias
 
 
-def _fixed_factor(x: Tensor, activated: Tensor) -> Tensor:
+def _make_fixed_factor(x: Tensor, activated: Tensor) -> Tensor:
     """Return x times the constant f(x) / x. `activated`: f(x)."""
     factor = torch.where(x == 0, torch.zeros_like(x), activated / torch.where(x == 0, torch.ones_like(x), x))
     return x * factor.detach()

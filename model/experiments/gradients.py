@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.probes import watch
-from headlight.model.experiments.scoring import forced_logits, gradient_batch_size, log_probabilities
+from headlight.model.experiments.scoring import choose_gradient_batch_size, compute_forced_logits, log_probabilities
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
@@ -127,7 +127,7 @@ def _score_endpoints(
 ) -> None:
     """Score the word at the ends of the intervals, and cache the scores in `scores_by_point`."""
     ends = sorted({end for interval in intervals for end in interval} - set(scores_by_point))
-    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
+    rows_per_batch = choose_gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     for start in range(0, len(ends), rows_per_batch):
         chunk = ends[start : start + rows_per_batch]
         shares = torch.tensor(chunk, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
@@ -147,7 +147,7 @@ def _integrate(
     roots, widths = np.polynomial.legendre.leggauss(POINTS_PER_INTERVAL)
     points = [(start + (end - start) * (root + 1) / 2) for start, end in intervals for root in roots]
     shares = torch.tensor(points, dtype=embeddings.dtype, device=embeddings.device)[:, None, None]
-    rows_per_batch = gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
+    rows_per_batch = choose_gradient_batch_size(translator, embeddings.shape[1], max(positions) + 1)
     sums = []
     for first in range(0, len(points), rows_per_batch):
         gradient = _compute_gradients(
@@ -180,7 +180,7 @@ def _compute_gradients(
 def _score(translator: Translator, translation: Translation, positions: Sequence[int], embeddings: Tensor) -> Tensor:
     """Return the summed log probability of the tokens at `positions`, given source embeddings, `[rows]`."""
     with watch(translator.model, EMBEDDED, edit=lambda value, name: embeddings):
-        logits = forced_logits(translator, translation, max(positions) + 1, len(embeddings))
+        logits = compute_forced_logits(translator, translation, max(positions) + 1, len(embeddings))
     return log_probabilities(logits, translation, positions).sum(dim=-1)
 
 

@@ -100,7 +100,7 @@ def _head_entries(table: Columns, kind: Kind, sentences: int) -> list[list[dict[
     names, role_shares = assign_roles(kind, _mean(shares), _mean(chances), _mean(values("coverage")))
     stability = (values("role") == names).mean(axis=0)  # [layer, head]
     means = np.stack([_mean(values(name)) for name in STATISTICS], axis=-1)  # [layer, head, measure]
-    spreads = np.stack([_standard_deviation(values(name)) for name in STATISTICS], axis=-1)
+    spreads = np.stack([_compute_std(values(name)) for name in STATISTICS], axis=-1)
     return [
         [
             {
@@ -109,7 +109,9 @@ def _head_entries(table: Columns, kind: Kind, sentences: int) -> list[list[dict[
                 "held": round(float(stability[layer, head]), 3),
                 "means": _round(means[layer, head]),
                 "spreads": _round(spreads[layer, head]),
-                "examples": _top_sentences(_role_shares(kind, str(names[layer, head]), shares, values)[:, layer, head]),
+                "examples": _find_top_sentences(
+                    _compute_role_shares(kind, str(names[layer, head]), shares, values)[:, layer, head]
+                ),
             }
             for head in range(heads)
         ]
@@ -117,14 +119,14 @@ def _head_entries(table: Columns, kind: Kind, sentences: int) -> list[list[dict[
     ]
 
 
-def _role_shares(kind: Kind, role: str, shares: FloatArray, values: Callable[[str], Any]) -> Any:
+def _compute_role_shares(kind: Kind, role: str, shares: FloatArray, values: Callable[[str], Any]) -> Any:
     """Return each head's share of a role in each sentence, `[sentence, layer, head]`."""
     if role in ROLES[kind]:
         return shares[..., ROLES[kind].index(role)]
     return values("coverage" if role == "spreads" else "share")
 
 
-def _top_sentences(values: FloatArray) -> list[int]:
+def _find_top_sentences(values: FloatArray) -> list[int]:
     """Return the indices of the sentences with the highest values; ties go to the first sentence."""
     order = np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")
     return [int(number) for number in order[:MAX_EXAMPLES]]
@@ -139,7 +141,7 @@ def _mean(values: FloatArray) -> FloatArray:
     return result
 
 
-def _standard_deviation(values: FloatArray) -> FloatArray:
+def _compute_std(values: FloatArray) -> FloatArray:
     result: FloatArray = np.sqrt(_mean((values - _mean(values)) ** 2))
     return result
 

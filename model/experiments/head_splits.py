@@ -23,13 +23,13 @@ def resplit_attention(queries: FloatArray, keys: FloatArray, heads: int) -> Floa
     return np.asarray(weights[0].numpy(), dtype=np.float32)
 
 
-def unscaled_weights(queries: FloatArray, keys: FloatArray) -> FloatArray:
+def compute_unscaled_weights(queries: FloatArray, keys: FloatArray) -> FloatArray:
     """Return the attention weights, `[heads, queries, keys]`, without the division by √d_k."""
     query, key = (torch.from_numpy(np.array(vectors))[None] for vectors in (queries, keys))
     return np.asarray(attention_weights(query, key, scale=UNSCALED)[0].numpy(), dtype=np.float32)
 
 
-def random_projections(stream: FloatArray, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
+def make_random_projections(stream: FloatArray, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Project `[tokens, d_model]` to random queries and keys, each `[1, tokens, width]` with variance about 1."""
     generator = torch.Generator().manual_seed(seed)
     normal = torch.nn.functional.layer_norm(torch.from_numpy(np.array(stream)), stream.shape[-1:])
@@ -40,7 +40,7 @@ def random_projections(stream: FloatArray, width: int, seed: int) -> tuple[Float
     return query, key
 
 
-def attention_parameters(d_model: int, heads: int, head_width: int) -> int:
+def count_attention_parameters(d_model: int, heads: int, head_width: int) -> int:
     """Count the parameters of an attention module."""
     with torch.device("meta"):
         attention = MultiHeadAttention(d_model, heads, head_width=head_width)

@@ -40,7 +40,7 @@ class AttentionPart:
 Ablation = tuple[AttentionPart, ...]  # parts that are ablated together
 
 
-def all_parts(
+def list_all_parts(
     config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")
 ) -> list[AttentionPart]:
     """List every kind, then every layer, then every head, in the order of `kinds`."""
@@ -55,8 +55,8 @@ def all_parts(
 
 
 def all_heads(config: TransformerConfig) -> list[AttentionPart]:
-    """List every single head, in the order of `all_parts`."""
-    return [part for part in all_parts(config) if part.head is not None]
+    """List every single head, in the order of `list_all_parts`."""
+    return [part for part in list_all_parts(config) if part.head is not None]
 
 
 def batch_size(config: TransformerConfig, translation: Translation) -> int:
@@ -65,7 +65,7 @@ def batch_size(config: TransformerConfig, translation: Translation) -> int:
     return max(1, min(MAX_ROWS_PER_BATCH, MAX_LOGITS_PER_BATCH // logits))
 
 
-def ablation_losses(
+def measure_ablation_losses(
     translator: Translator, translation: Translation, sets: Sequence[Ablation]
 ) -> Iterator[list[float]]:
     """Yield, batch by batch, the log probability in nats that the translation loses without each set of heads.
@@ -74,13 +74,15 @@ def ablation_losses(
     apply, too.
     """
     positions = range(len(translation.target_tokens))
-    for logits in logits_without(translator, translation, sets):
+    for logits in compute_logits_without(translator, translation, sets):
         with torch.inference_mode():
             scores = log_probabilities(logits, translation, positions).double().sum(dim=-1)
         yield [translation.log_probability - score for score in scores.tolist()]
 
 
-def logits_without(translator: Translator, translation: Translation, sets: Sequence[Ablation]) -> Iterator[Tensor]:
+def compute_logits_without(
+    translator: Translator, translation: Translation, sets: Sequence[Ablation]
+) -> Iterator[Tensor]:
     """Yield, batch by batch, the logits of the translation without each set of heads, `[sets, tokens, vocabulary]`."""
     for part in chain(*sets):
         _check_part(translator.model.config, part)
@@ -90,7 +92,7 @@ def logits_without(translator: Translator, translation: Translation, sets: Seque
     for start in range(0, len(sets), rows_per_batch):
         rows = sets[start : start + rows_per_batch]
         with torch.inference_mode(), translator.intervention_context(translation.request)():
-            head_masks = _head_masks(translator, rows)
+            head_masks = _make_head_masks(translator, rows)
             if any(name.startswith("encoder.") for name in head_masks):
                 memory = _encode_rows(translator, batch, len(rows), head_masks)
             else:
@@ -100,9 +102,11 @@ def logits_without(translator: Translator, translation: Translation, sets: Seque
         yield logits
 
 
-def all_ablation_losses(translator: Translator, translation: Translation, sets: Sequence[Ablation]) -> list[float]:
-    """Return the losses of all sets as one list; see `ablation_losses`."""
-    return list(chain(*ablation_losses(translator, translation, sets)))
+def measure_all_ablation_losses(
+    translator: Translator, translation: Translation, sets: Sequence[Ablation]
+) -> list[float]:
+    """Return the losses of all sets as one list; see `measure_ablation_losses`."""
+    return list(chain(*measure_ablation_losses(translator, translation, sets)))
 
 
 def interactions(
@@ -114,7 +118,7 @@ def interactions(
     its loss.
     """
     sets: list[Ablation] = [(part,), *((second,) for second in others), *((part, second) for second in others)]
-    part_loss, *losses = all_ablation_losses(translator, translation, sets)
+    part_loss, *losses = measure_all_ablation_losses(translator, translation, sets)
     single_losses, joint_losses = losses[: len(others)], losses[len(others) :]
     return [joint - part_loss - single for joint, single in zip(joint_losses, single_losses, strict=True)]
 
@@ -122,7 +126,7 @@ def interactions(
 # ---------------------------------------------------------------- one batch
 
 
-def _head_masks(translator: Translator, rows: Sequence[Ablation]) -> dict[str, Tensor]:
+def _make_head_masks(translator: Translator, rows: Sequence[Ablation]) -> dict[str, Tensor]:
     """Return the head masks by probe, `[rows, heads, 1, 1]`: zero for ablated heads. Other probes have no mask."""
     config, head_masks = translator.model.config, {}
     for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):

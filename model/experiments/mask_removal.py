@@ -32,7 +32,7 @@ CACHE_MODES: tuple[CacheMode, ...] = get_args(CacheMode)
 # ---------------------------------------------------------------- the masks of a model
 
 
-def attention_masks(
+def make_attention_masks(
     translator: Translator, sources: Sequence[Sequence[int]], target: Sequence[int]
 ) -> dict[Kind, BoolArray]:
     """Return the mask of each attention for the first sentence, `[queries, keys]`, as the first layer receives it."""
@@ -48,7 +48,7 @@ def attention_masks(
 
 
 @contextmanager
-def relaxed_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
+def relax_causal_mask(model: Transformer, tokens: int) -> Iterator[None]:
     """Let each decoder token attend to `tokens` later ones. 0: the causal mask; `ALL_LATER_TOKENS`: no mask."""
 
     def relax(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
@@ -87,7 +87,7 @@ def force_with_relaxed_mask(
     with torch.inference_mode():
         memory = model.encode(torch.tensor([list(source)], device=translator.device), padded=False)
         for count in counts:
-            with relaxed_causal_mask(model, count), watch(model, *paths) as activations:
+            with relax_causal_mask(model, count), watch(model, *paths) as activations:
                 log_probabilities = _score_target(model, memory, target)
             results.append(ForcedScores(log_probabilities, _stack_maps(activations, paths)))
     return results
@@ -129,7 +129,7 @@ def translate_in_all_modes(
         memory = model.encode(batch.source_ids, padded=batch.padded)
         for mode in CACHE_MODES:
             step = UncachedDecoder(model.decoder, memory) if mode == "anew" else model.decoder
-            with relaxed_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
+            with relax_causal_mask(model, 0 if mode == "masked" else ALL_LATER_TOKENS):
                 results[mode] = _translate_greedily(translator, batch, step, memory, max_tokens)
     return results
 

@@ -85,6 +85,6 @@ def normalise_with_padding(batch: Activations, norm: str) -> FloatArray:
     return tokens
 
 
-def max_difference(first: FloatArray, second: FloatArray) -> float:
+def compute_max_difference(first: FloatArray, second: FloatArray) -> float:
     """Return the largest absolute difference between two arrays."""
     return float(np.abs(first - second).max())

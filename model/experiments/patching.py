@@ -22,7 +22,7 @@ from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
 from headlight.model.experiments.importance import batch_size
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
@@ -76,9 +76,9 @@ def patching(translator: Translator, translation: Translation, other: Translatio
     Raises:
         RequestError: the sentences have different numbers of tokens, or no word of their translations differs.
     """
-    result = patched_shares(translator, translation, other)
+    result = measure_patched_shares(translator, translation, other)
     config, tokens = translator.model.config, len(other.source_tokens)
-    count = len(_state_probes(config)) * tokens
+    count = len(_list_state_probes(config)) * tokens
     return Patching(
         position=result.position,
         word=result.word,
@@ -86,28 +86,28 @@ def patching(translator: Translator, translation: Translation, other: Translatio
         lead=result.lead,
         other_lead=result.other_lead,
         states=result.shares[:count].reshape(-1, tokens),
-        heads=_heads_by_kind(config, result.shares[count:]),
+        heads=_group_heads_by_kind(config, result.shares[count:]),
     )
 
 
-def patched_shares(
+def measure_patched_shares(
     translator: Translator, translation: Translation, other: Translation, first: int = 0, count: int | None = None
 ) -> PatchedShares:
     """Return the shares of `count` patches from index `first`; see `patching`."""
     position = _find_first_difference(translation, other)
-    patches = _all_patches(translator.model.config, len(other.source_tokens))
+    patches = _list_all_patches(translator.model.config, len(other.source_tokens))
     batch = patches[first : None if count is None else first + count]
     with torch.inference_mode():
         with (
             translator.intervention_context(translation.request)(),
             watch(translator.model, *{patch.probe for patch in batch}) as activations,
         ):
-            logits = forced_logits(translator, translation, position + 1, 1)
+            logits = compute_forced_logits(translator, translation, position + 1, 1)
         with translator.intervention_context(other.request)():
-            other_logits = forced_logits(translator, other, position + 1, 1)
+            other_logits = compute_forced_logits(translator, other, position + 1, 1)
         ids = (translation.target_tokens[position].id, other.target_tokens[position].id)
         lead, other_lead = (float(_lead(run_logits, position, ids)) for run_logits in (logits, other_logits))
-        leads = list(_patched_leads(translator, other, position, ids, batch, activations))
+        leads = list(_measure_patched_leads(translator, other, position, ids, batch, activations))
     return PatchedShares(
         position=position,
         word=translation.target_tokens[position].text.strip(),
@@ -119,10 +119,10 @@ def patched_shares(
     )
 
 
-def _all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
+def _list_all_patches(config: TransformerConfig, tokens: int) -> list[_Patch]:
     head_paths = [f"{attention_path(kind, layer)}.mixed" for kind in KINDS for layer in range(config.layer_count(kind))]
     return [
-        *(_Patch(probe, token) for probe in _state_probes(config) for token in range(tokens)),
+        *(_Patch(probe, token) for probe in _list_state_probes(config) for token in range(tokens)),
         *(_Patch(path, head) for path in head_paths for head in range(config.heads)),
     ]
 
@@ -138,12 +138,12 @@ def _find_first_difference(translation: Translation, other: Translation) -> int:
     raise RequestError("equal_translations", field="text")
 
 
-def _state_probes(config: TransformerConfig) -> list[str]:
+def _list_state_probes(config: TransformerConfig) -> list[str]:
     layers = range(config.layer_count("encoder"))
     return ["encoder.embedding.stream", *(f"encoder.layers.{layer}.around_feed_forward.stream" for layer in layers)]
 
 
-def _patched_leads(
+def _measure_patched_leads(
     translator: Translator,
     other: Translation,
     position: int,
@@ -167,7 +167,7 @@ def _patched_leads(
             translator.intervention_context(other.request)(),
             watch(translator.model, *{patch.probe for patch in batch}, edit=apply_patches),
         ):
-            logits = forced_logits(translator, other, position + 1, len(batch))
+            logits = compute_forced_logits(translator, other, position + 1, len(batch))
         yield from _lead(logits, position, ids).tolist()
 
 
@@ -177,7 +177,7 @@ def _lead(logits: Tensor, position: int, ids: tuple[int, int]) -> Tensor:
     return double_logits[:, ids[0]] - double_logits[:, ids[1]]
 
 
-def _heads_by_kind(config: TransformerConfig, shares: Float64Array) -> dict[Kind, Float64Array]:
+def _group_heads_by_kind(config: TransformerConfig, shares: Float64Array) -> dict[Kind, Float64Array]:
     """Split the shares of all heads, in the order of `KINDS`, into `[layers, heads]` each."""
     ends = np.cumsum([config.layer_count(kind) for kind in KINDS])[:-1]
     return dict(zip(KINDS, np.split(shares.reshape(-1, config.heads), ends), strict=True))

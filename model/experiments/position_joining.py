@@ -41,6 +41,6 @@ def cosine(first: FloatArray, second: FloatArray) -> float:
     return float(vectors[0] @ vectors[1] / (np.linalg.norm(vectors[0]) * np.linalg.norm(vectors[1])))
 
 
-def extra_parameters(d_model: int, width: int) -> int:
+def count_extra_parameters(d_model: int, width: int) -> int:
     """Count the additional parameters of an attention module whose input has `width` more dimensions."""
     return INPUT_PROJECTIONS * d_model * width

@@ -1,7 +1,7 @@
-"""Pruning: translation quality as more and more heads are switched off (Michel et al. 2019, arXiv:1905.10650).
+"""Pruning: translation quality as more and more heads are pruned (Michel et al. 2019, arXiv:1905.10650).
 
-Heads are ranked by the mean loss of the model's translations of a corpus when only this head is off. Then heads are
-switched off cumulatively, the least important first, and the corpus is translated at each point of the curve.
+Heads are ranked by the mean loss of the model's translations of a corpus when only this head is pruned. Then heads are
+pruned cumulatively, the least important first, and the corpus is translated at each point of the curve.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from headlight.model.checkpoints.reports import PRUNING, WEIGHTS_KEY, read_report
 from headlight.model.core.interventions import apply_interventions
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads
+from headlight.model.experiments.importance import AttentionPart, all_heads, measure_all_ablation_losses
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
@@ -27,16 +27,16 @@ CURVE_STEPS = 28  # points of a curve after the first
 
 @dataclass(frozen=True)
 class PruningPoint:
-    """Translation quality with some heads off."""
+    """Translation quality with some pruned heads."""
 
-    off: int  # number of heads off
+    off: int  # number of pruned heads
     chrf: float  # mean over sentences, against the references
     same: float  # share of sentences whose translation does not change
 
 
 @dataclass(frozen=True)
 class PruningCurve:
-    """Translation quality of a model on a corpus, against the number of heads off."""
+    """Translation quality of a model on a corpus, against the number of pruned heads."""
 
     command: str  # command line that measured the curve
     corpus: str
@@ -98,7 +98,7 @@ def rank_heads(
     rows = []
     for text in texts:
         translation = translator.translate(text, **options)
-        rows.append(all_ablation_losses(translator, translation, [(head,) for head in heads]))
+        rows.append(measure_all_ablation_losses(translator, translation, [(head,) for head in heads]))
         if on_progress is not None:
             on_progress(1)
     means = [fmean(column) for column in zip(*rows, strict=True)]
@@ -133,6 +133,6 @@ def switch_off(parts: Sequence[AttentionPart]) -> tuple[Intervention, ...]:
     return tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
 
 
-def pruning_counts(heads: int, steps: int = CURVE_STEPS) -> list[int]:
+def list_pruning_counts(heads: int, steps: int = CURVE_STEPS) -> list[int]:
     """Return the number of heads off at each point: 0, all, and evenly spaced numbers between."""
     return sorted({round(step * heads / steps) for step in range(steps + 1)})

@@ -15,12 +15,12 @@ import numpy as np
 from headlight.model.core.blocks import Embedding
 from headlight.model.experiments.attribution import Attribution, attribute, attribution_query
 from headlight.model.experiments.encodings import to_numpy
-from headlight.model.experiments.faithfulness import erasure_curve
+from headlight.model.experiments.faithfulness import measure_erasure_curve
 from headlight.model.experiments.importance import AttentionPart
 from headlight.model.experiments.logit_lens import key_contributions, promoted_tokens
 from headlight.model.experiments.normalisation import Activations, collect_activations
 from headlight.model.experiments.pruning import switch_off
-from headlight.model.experiments.trace import run_trace, traced_norm
+from headlight.model.experiments.trace import run_trace, trace_norm
 from headlight.model.experiments.word_order import ShuffleResult, encode_shuffled
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.trace_records import Float64Array
@@ -53,11 +53,11 @@ def attribute_word(translator: Translator, translation: Translation, word: WordQ
     return attribute(query, method)
 
 
-def word_erasure_curve(
+def measure_word_erasure_curve(
     translator: Translator, translation: Translation, positions: Sequence[int], order: Sequence[int]
 ) -> list[float]:
     """Return the probability of a written word as source words are masked one by one in this order."""
-    return erasure_curve(attribution_query(translator, translation, positions), order)
+    return measure_erasure_curve(attribution_query(translator, translation, positions), order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class RowContributions:
     promoted_tokens: tuple[tuple[int, float], ...]  # ids with the largest logit increases by the sum over all keys
 
 
-def row_contributions(
+def compute_row_contributions(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, row: int, count: int
 ) -> RowContributions:
     """Compute the contributions of one row of one head, with the `count` tokens whose logits it raises most."""
@@ -81,7 +81,7 @@ def row_contributions(
     return RowContributions(outputs, effects, tuple(promoted))
 
 
-def first_change(
+def find_first_change(
     translator: Translator,
     request: TranslationRequest,
     text: str,
@@ -109,7 +109,7 @@ def position_table(translator: Translator, length: int) -> FloatArray:
 def apply_norm(translator: Translator, path: str, vectors: FloatArray) -> FloatArray:
     """Apply the norm at `path` to these vectors, `[tokens, d_model]`."""
     norm = translator.model.get_submodule(path)
-    return np.asarray(traced_norm(norm, vectors.astype(np.float64)).apply_to_inputs(vectors), dtype=np.float32)
+    return np.asarray(trace_norm(norm, vectors.astype(np.float64)).apply_to_inputs(vectors), dtype=np.float32)
 
 
 def apply_output_projection(translator: Translator, path: str, head_values: FloatArray) -> FloatArray:
@@ -122,7 +122,7 @@ def apply_output_projection(translator: Translator, path: str, head_values: Floa
     return np.asarray(result, dtype=np.float32)
 
 
-def parameter_rows(translator: Translator, path: str, row: int | None) -> FloatArray:
+def get_parameter_rows(translator: Translator, path: str, row: int | None) -> FloatArray:
     """Return a parameter of the model by its path, or one of its rows."""
     owner, _, name = path.rpartition(".")
     parameter: Any = getattr(translator.model.get_submodule(owner), name)
@@ -130,7 +130,7 @@ def parameter_rows(translator: Translator, path: str, row: int | None) -> FloatA
     return np.atleast_1d(selected.detach().float().cpu().numpy())
 
 
-def encoder_activations(translator: Translator, rows: Sequence[Sequence[int]]) -> Activations:
+def capture_encoder_activations(translator: Translator, rows: Sequence[Sequence[int]]) -> Activations:
     """Return the inputs of the encoder's last feed-forward network, for sentences as ids."""
     return collect_activations(translator.model, rows)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from headlight.model.errors import RequestError, range_error, repr_short
-from headlight.model.experiments.account import WordAccount, likeliest_rival, word_account
+from headlight.model.experiments.account import WordAccount, find_likeliest_rival, word_account
 from headlight.model.experiments.effects import EffectSummary, summarise_effects
 from headlight.model.experiments.score_parts import Cell, ScoreParts, Side
 from headlight.model.experiments.score_parts import score_parts as cell_parts
@@ -56,7 +56,7 @@ def account(
     position = find_token(translation.target_tokens, word)
     token_id = find_rival(translator.target_tokenizer, rival, translation.target_tokens[position])
     return word_account(
-        translator, translation, position, likeliest_rival(translation, position) if token_id is None else token_id
+        translator, translation, position, find_likeliest_rival(translation, position) if token_id is None else token_id
     )
 
 

@@ -42,8 +42,8 @@ def compare_recurrence(vectors: FloatArray, seed: int) -> RecurrenceResult:
     return RecurrenceResult(
         _to_array(states),
         _to_array(weights),
-        _gradient_norms(lambda x: run_recurrence(x, weight_hh, weight_ih)[-1], inputs),
-        _gradient_norms(lambda x: run_attention(x, *matrices)[1][-1], inputs),
+        _compute_gradient_norms(lambda x: run_recurrence(x, weight_hh, weight_ih)[-1], inputs),
+        _compute_gradient_norms(lambda x: run_attention(x, *matrices)[1][-1], inputs),
     )
 
 
@@ -67,7 +67,7 @@ def _uniform(rows: int, columns: int, limit: float, generator: torch.Generator) 
     return (2 * torch.rand(rows, columns, generator=generator) - 1) * limit
 
 
-def _gradient_norms(function: Callable[[Tensor], Tensor], inputs: Tensor) -> FloatArray:
+def _compute_gradient_norms(function: Callable[[Tensor], Tensor], inputs: Tensor) -> FloatArray:
     leaf = inputs.clone()
     leaf.requires_grad = True
     output = function(leaf)  # [WIDTH]

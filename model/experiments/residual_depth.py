@@ -24,7 +24,7 @@ class DepthResult:
 
 
 @lru_cache(maxsize=128)
-def gradients_over_depth(depth: int, seed: int, *, norm: bool) -> DepthResult:
+def measure_gradients_over_depth(depth: int, seed: int, *, norm: bool) -> DepthResult:
     """Backpropagate through `depth` layers with residual connections, and through the same layers without them.
 
     `norm`: whether each layer begins with a layer norm.

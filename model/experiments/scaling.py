@@ -36,7 +36,7 @@ class ScalingResult:
 @lru_cache(maxsize=64)
 def measure_scaling(width: int, seed: int) -> ScalingResult:
     """Score the same random queries and keys with and without the division."""
-    query, key = random_vectors(width, seed)
+    query, key = make_random_vectors(width, seed)
     raw, scaled = attention_scores(query, key, scale=UNSCALED), attention_scores(query, key)
     raw_weights, weights = masked_softmax(raw, None), masked_softmax(scaled, None)
     return ScalingResult(
@@ -52,7 +52,7 @@ def measure_scaling(width: int, seed: int) -> ScalingResult:
     )
 
 
-def random_vectors(width: int, seed: int) -> tuple[Tensor, Tensor]:
+def make_random_vectors(width: int, seed: int) -> tuple[Tensor, Tensor]:
     """Draw queries and keys, each `[1, 1, tokens, width]`: one batch, one head."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(1, 1, QUERIES, width, generator=generator)

@@ -25,7 +25,7 @@ import torch
 
 from headlight.model.experiments.effects import WordEffects, word_effects
 from headlight.model.experiments.findings import Finding, FindingName
-from headlight.model.experiments.importance import AttentionPart, logits_without
+from headlight.model.experiments.importance import AttentionPart, compute_logits_without
 from headlight.model.experiments.score_parts import SIDES, Cell, score_parts, weight_without
 from headlight.model.experiments.scoring import log_probabilities
 from headlight.model.intervention_records import InputChange, Intervention
@@ -68,14 +68,14 @@ class _Experiments(NamedTuple):
 def scan(translator: Translator, translation: Translation) -> list[Finding]:
     """Return the findings about a translation, at most `MAX_FINDINGS`. The request's interventions apply."""
     experiments = _run_experiments(translator, translation)
-    needed = _needed_findings(translation, experiments)
+    needed = _find_needed(translation, experiments)
     finders = (
         iter(needed),
-        _changed_findings(translator, translation, experiments),
-        _reason_findings(translator, translation, needed),
-        _hindered_findings(translation, experiments),
-        _idle_findings(translation, experiments),
-        _neighbour_findings(translator, translation),
+        _find_changed(translator, translation, experiments),
+        _find_reasons(translator, translation, needed),
+        _find_hindered(translation, experiments),
+        _find_idle(translation, experiments),
+        _find_neighbours(translator, translation),
     )
     firsts = [first for finder in finders if (first := next(finder, None)) is not None]
     return [*firsts, *needed[1:]][:MAX_FINDINGS]
@@ -87,7 +87,7 @@ def _run_experiments(translator: Translator, translation: Translation) -> _Exper
     words = [position for position in positions if _is_word(translation.target_tokens[position])][:MAX_WORDS]
     effects = {word.position: word for word in word_effects(translator, translation, words)} if words else {}
     heads = _candidates(translation, effects)
-    batches = logits_without(translator, translation, [(), *((head,) for head in heads)])
+    batches = compute_logits_without(translator, translation, [(), *((head,) for head in heads)])
     with torch.inference_mode():
         probabilities = torch.cat(
             [log_probabilities(logits, translation, positions).double() for logits in batches]
@@ -107,13 +107,13 @@ def _candidates(translation: Translation, effects: Mapping[int, WordEffects]) ->
         for head in np.ndindex(translation.attention.of(kind).shape[:2])
     }
     hindering = sorted(table, key=lambda head: min(table[head].values()))[:HINDERING_CANDIDATES]
-    strong_cells = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _strong_weights(translation)}
+    strong_cells = {AttentionPart(cell.kind, cell.layer, cell.head): cell for cell in _find_strong_weights(translation)}
     idle = sorted(strong_cells, key=lambda head: abs(table[head].get(strong_cells[head].row, np.inf)))[:IDLE_CANDIDATES]
     helping = sorted(table, key=lambda head: -max(table[head].values()))[: MAX_CANDIDATES - len(hindering) - len(idle)]
     return list(dict.fromkeys([*helping, *hindering, *idle]))
 
 
-def _strong_weights(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
+def _find_strong_weights(translation: Translation, kind: Kind = "cross") -> Iterator[Cell]:
     """Yield the cells in which the row of a word gives at least `MIN_LOOK` to a source word."""
     rows = translation.source_tokens if kind == "encoder" else translation.target_tokens
     for layer, head, row, column in np.argwhere(translation.attention.of(kind) >= MIN_LOOK).tolist():
@@ -121,27 +121,27 @@ def _strong_weights(translation: Translation, kind: Kind = "cross") -> Iterator[
             yield Cell(kind, layer, head, row, column)
 
 
-def _needed_findings(translation: Translation, experiments: _Experiments) -> list[Finding]:
+def _find_needed(translation: Translation, experiments: _Experiments) -> list[Finding]:
     """Return one finding per word, about the head without which its probability drops most, largest drop first."""
     drops = experiments.before - experiments.after  # [heads, words]
     order = np.dstack(np.unravel_index(np.argsort(-drops, axis=None), drops.shape))[0].tolist()
     findings: dict[int, Finding] = {}
     for head, position in order:
         if drops[head, position] >= MIN_DROP and position in experiments.effects and position not in findings:
-            findings[position] = _word_finding("needed", translation, experiments, head, position)
+            findings[position] = _make_word_finding("needed", translation, experiments, head, position)
     return list(findings.values())
 
 
-def _hindered_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _find_hindered(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     rises = experiments.after - experiments.before
     for head, position in np.dstack(np.unravel_index(np.argsort(-rises, axis=None), rises.shape))[0].tolist():
         if rises[head, position] >= MIN_RISE and position in experiments.effects:
-            yield _word_finding("hindered", translation, experiments, head, position)
+            yield _make_word_finding("hindered", translation, experiments, head, position)
 
 
-def _idle_findings(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _find_idle(translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     indices = {head: index for index, head in enumerate(experiments.heads)}
-    for cell in sorted(_strong_weights(translation), key=lambda cell: -_weight(translation, cell)):
+    for cell in sorted(_find_strong_weights(translation), key=lambda cell: -_weight(translation, cell)):
         index = indices.get(AttentionPart(cell.kind, cell.layer, cell.head))
         if index is None:
             continue
@@ -150,7 +150,7 @@ def _idle_findings(translation: Translation, experiments: _Experiments) -> Itera
             yield _make_finding("idle", translation, cell, cell.row, before, after)
 
 
-def _changed_findings(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
+def _find_changed(translator: Translator, translation: Translation, experiments: _Experiments) -> Iterator[Finding]:
     """Translate without each of the heads whose removal lowers the translation's probability most."""
     if translation.request.target is not None or translation.request.prefix is not None:
         return  # the model did not choose the text
@@ -171,11 +171,11 @@ def _changed_findings(translator: Translator, translation: Translation, experime
             yield replace(finding, other=changed.text)
 
 
-def _reason_findings(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
+def _find_reasons(translator: Translator, translation: Translation, needed: Sequence[Finding]) -> Iterator[Finding]:
     """Remove the largest part of the scores of cells, and yield findings by lost weight, largest loss first."""
     early_cells = [
         cell
-        for cell in _strong_weights(translation, "encoder")
+        for cell in _find_strong_weights(translation, "encoder")
         if cell.layer < EARLY_LAYERS and abs(cell.row - cell.column) > 1
     ]
     early_cells.sort(key=lambda cell: -_weight(translation, cell))
@@ -193,7 +193,7 @@ def _reason_findings(translator: Translator, translation: Translation, needed: S
     yield from sorted(findings, key=lambda finding: finding.after - finding.before)
 
 
-def _neighbour_findings(translator: Translator, translation: Translation) -> Iterator[Finding]:
+def _find_neighbours(translator: Translator, translation: Translation) -> Iterator[Finding]:
     """Swap two words of the sentence, and yield the heads that attend to the neighbouring token in both sentences."""
     pair = _find_swappable_words(translation)
     if pair is None:
@@ -240,7 +240,7 @@ def _find_swappable_words(translation: Translation) -> tuple[Token, Token] | Non
     return tokens[middle], tokens[middle + 1]
 
 
-def _word_finding(
+def _make_word_finding(
     name: FindingName, translation: Translation, experiments: _Experiments, head: int, position: int
 ) -> Finding:
     cell = experiments.cell(experiments.heads[head], position)

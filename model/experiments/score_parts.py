@@ -23,7 +23,7 @@ from headlight.model.core.probes import Edit, watch
 from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError, range_error
 from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.records import Kind, Translation
 from headlight.model.translate.translator import Translator
 
@@ -109,7 +109,7 @@ def score_parts(translator: Translator, translation: Translation, cell: Cell, si
         names = list(run.outputs)
         gradients = torch.autograd.grad(score, list(run.outputs.values()), allow_unused=True)
     slopes = {name: slope for name, slope in zip(names, gradients, strict=True) if slope is not None}
-    parts = list(_output_parts(run, stream, slopes))
+    parts = list(_compute_output_parts(run, stream, slopes))
     bias_value = float(score.detach()) - sum(part.value for part in parts)
     parts.append(ScorePart(writer="biases", value=bias_value))
     total = float(score.detach())
@@ -137,7 +137,7 @@ def weight_without(
             if part.writer == "distance":
                 results.append(replace(run, bias=torch.zeros_like(run.bias)).weights(run.query, run.keys)[cell.column])
                 continue
-            ablated_outputs = _outputs_without(run, stream, part)
+            ablated_outputs = _compute_outputs_without(run, stream, part)
             ablated_run = _capture_run(translator, translation, cell, stream, _replace_outputs(ablated_outputs))
             query, keys = (run.query, ablated_run.keys) if side == "key" else (ablated_run.query, run.keys)
             results.append(run.weights(query, keys)[cell.column])
@@ -170,7 +170,7 @@ def _capture_run(
         translator.intervention_context(translation.request)(),
         watch(translator.model, *output_names, *captured_names, *score_probes, edit=track) as activations,
     ):
-        forced_logits(translator, translation, len(translation.target_tokens), 1)
+        compute_forced_logits(translator, translation, len(translation.target_tokens), 1)
     query, keys = activations[f"{path}.queries"][0, cell.head, cell.row], activations[f"{path}.keys"][0, cell.head]
     scale = float(cast("MultiHeadAttention", translator.model.get_submodule(path)).scale)
     allowed = torch.tensor(translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row])
@@ -191,12 +191,12 @@ def _replace_outputs(outputs: dict[str, Tensor]) -> Edit:
     return lambda _, name: outputs[name]
 
 
-def _output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
+def _compute_output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tensor]) -> Iterator[ScorePart]:
     """Yield the part of each output: the output times the gradient of the score, summed over tokens."""
     for name, slope in slopes.items():
         product = run.outputs[name].detach().double() * slope.double()
         if name.endswith(".positioned"):
-            word = _word_columns(run, stream, slope)
+            word = _sum_word_part(run, stream, slope)
             yield ScorePart(writer="word", value=word)
             if position := float(product.sum()) - word:
                 yield ScorePart(writer="position", value=position)
@@ -214,13 +214,13 @@ def _output_parts(run: _CapturedRun, stream: str, slopes: dict[str, Tensor]) -> 
             yield ScorePart(writer="head", kind=kind, layer=layer, head=head, value=value, reads=head_reads)
 
 
-def _word_columns(run: _CapturedRun, stream: str, slope: Tensor) -> float:
+def _sum_word_part(run: _CapturedRun, stream: str, slope: Tensor) -> float:
     """Return the part of the word embedding, which has all dimensions, or the first ones if positions are appended."""
     embedded = run.captured[f"{stream}.embedding.embedded"].double()
     return float((embedded * slope[..., : embedded.shape[-1]].double()).sum())
 
 
-def _outputs_without(run: _CapturedRun, stream: str, part: ScorePart) -> dict[str, Tensor]:
+def _compute_outputs_without(run: _CapturedRun, stream: str, part: ScorePart) -> dict[str, Tensor]:
     """Return the outputs without one part."""
     outputs = dict(run.outputs)
     embedding, embedded = f"{stream}.embedding.positioned", run.captured[f"{stream}.embedding.embedded"]

@@ -14,7 +14,7 @@ MAX_TOKENS = 1 << 10  # source and target tokens per batch with gradients: about
 MAX_LOGITS_PER_BATCH = 1 << 23  # 32 MB
 
 
-def gradient_batch_size(translator: Translator, source_tokens: int, target_tokens: int) -> int:
+def choose_gradient_batch_size(translator: Translator, source_tokens: int, target_tokens: int) -> int:
     """Return the number of rows per batch with gradients."""
     logits = target_tokens * translator.model.config.target_vocabulary
     return max(1, min(MAX_TOKENS // (source_tokens + target_tokens), MAX_LOGITS_PER_BATCH // logits))
@@ -27,7 +27,7 @@ def decoder_inputs(translator: Translator, translation: Translation, length: int
     return inputs.expand(rows, -1)
 
 
-def forced_logits(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
+def compute_forced_logits(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
     """Run the model on `rows` copies of the sentence, and return logits, `[rows, length, vocabulary]`.
 
     The caller enables or disables gradients, and can `watch` the model to edit single rows.

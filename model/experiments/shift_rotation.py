@@ -27,7 +27,7 @@ class ShiftRotation:
     fixed_error: float  # largest difference between PE(p) + PE(k) − PE(0) and PE(p + k), over all p
 
 
-def rotation_matrix(angle: float) -> Float64Array:
+def make_rotation_matrix(angle: float) -> Float64Array:
     """Return [[cos, sin], [−sin, cos]], which turns (sin a, cos a) into (sin(a + angle), cos(a + angle))."""
     return np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
 
@@ -37,7 +37,7 @@ def shift_rotation(width: int, pair: int, shift: int, positions: int) -> ShiftRo
     table = sinusoidal_table(positions + shift, width).double().numpy()
     pairs: Float64Array = table[:, 2 * pair : 2 * pair + 2]
     frequency = 10_000.0 ** (-2 * pair / width)
-    matrix = rotation_matrix(shift * frequency)
+    matrix = make_rotation_matrix(shift * frequency)
     before, after = pairs[:positions], pairs[shift:]
     step = pairs[shift] - pairs[0]
     return ShiftRotation(

@@ -10,7 +10,7 @@ A sentence with a translation is teacher-forced on it; one without is translated
   share and the chance of each role (`role_previous`, `chance_previous`, …), NaN if a role is impossible.
 - `alignment`: counts against links in Pharaoh format: linked words, sure links, and for both readings of a row the sure
   and the possible links of the head. The sums over sentences give the alignment error rate.
-- `importance`: the log probability, in nats, that the translation loses when only this head is off.
+- `importance`: the log probability, in nats, that the translation loses if this head is ablated.
 - `looks`: the key with the highest weight in each row, and the weight, so that `survey_search.py` can find words.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.errors import CommandError, RequestError, choice_error
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
+from headlight.model.experiments.importance import AttentionPart, measure_all_ablation_losses
 from headlight.model.measures.alignment import GoldLinks, count_head_errors, parse_links
 from headlight.model.measures.roles import ROLES, assign_roles, role_shares
 from headlight.model.measures.statistics import STATISTICS, measure, measure_all
@@ -41,7 +41,7 @@ EVERY_ROLE = tuple(dict.fromkeys(name for kind in KINDS for name in ROLES[kind])
 ALIGNMENT_COLUMNS = (
     "linked",
     "sure",
-    *(f"{what}_{shift}" for shift in (0, 1) for what in ("right_sure", "right_possible")),
+    *(f"{count_name}_{shift}" for shift in (0, 1) for count_name in ("right_sure", "right_possible")),
 )
 
 
@@ -97,7 +97,7 @@ def survey_batch(translator: Translator, sentences: Sequence[SurveyLine], measur
             [] if isinstance(answer, str) else word_per_token(answer.target_tokens, answer.text)
         )
         sentence_columns["refused"].append(refused)
-    names = _column_names(measures)
+    names = _list_column_names(measures)
     empty = {"kind": np.array([], dtype=object), "role": np.array([], dtype=object)}
     heads: Columns = {
         name: np.concatenate([item[name] for item in rows]) if rows else empty.get(name, np.array([], np.float32))
@@ -116,7 +116,7 @@ def word_per_token(tokens: Sequence[Token], text: str) -> list[str]:
     return [token.text if token.word is None else text[slice(*spans[token.word])].strip() for token in tokens]
 
 
-def _column_names(measures: Sequence[str]) -> list[str]:
+def _list_column_names(measures: Sequence[str]) -> list[str]:
     names = ["sentence", "kind", "layer", "head", *(name for name in measures if name in STATISTICS)]
     if "roles" in measures:
         names += [
@@ -181,9 +181,9 @@ def _measure_rows(
             results |= _count_alignment(answer, kind, *gold)
         if "importance" in measures:
             parts = [(AttentionPart(kind, index // heads, index % heads),) for index in range(layers * heads)]
-            results["importance"] = np.array(all_ablation_losses(translator, answer, parts), dtype=np.float32)
+            results["importance"] = np.array(measure_all_ablation_losses(translator, answer, parts), dtype=np.float32)
         if "looks" in measures:
-            results |= _strongest_keys(answer, kind)
+            results |= _find_strongest_keys(answer, kind)
         yield results
 
 
@@ -239,7 +239,7 @@ def _count_alignment(
     return results
 
 
-def _strongest_keys(answer: Translation, kind: Kind) -> Columns:
+def _find_strongest_keys(answer: Translation, kind: Kind) -> Columns:
     """Return the key with the highest weight per row, as bytes of 16-bit numbers, and the weights, as 8-bit ones."""
     weights = answer.attention.of(kind)  # [layer, head, row, key]
     flat = weights.reshape(-1, *weights.shape[2:])

@@ -17,8 +17,8 @@ from headlight.model.errors import CommandError, ModelError
 from headlight.model.experiments.survey_files import (
     SurveyPart,
     SurveyPlan,
+    find_missing_parts,
     measure_part,
-    missing_parts,
     read_plan,
     write_part,
 )
@@ -68,10 +68,10 @@ def survey_on_cluster(
     settings.print_on_execution_start = False
     plan = read_plan(folder)
     report = on_progress or (lambda lines: None)
-    missing = missing_parts(folder, plan, file, report)
+    missing = find_missing_parts(folder, plan, file, report)
     pool = ActorPoolStrategy(size=workers) if workers else ActorPoolStrategy(min_size=1, max_size=_count_cores())
     measured = 0
-    while window := _next_rows(missing):
+    while window := _take_next_rows(missing):
         parts = from_items(window, override_num_blocks=len(window)).map_batches(
             worker_class,
             fn_constructor_args=(plan, model.resolve(), device),
@@ -90,7 +90,7 @@ def survey_on_cluster(
     return measured
 
 
-def _next_rows(missing: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
+def _take_next_rows(missing: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
     """Return the rows of the next parts, one per part."""
     return [
         {"number": number, "text": "".join(lines).removesuffix("\n")}

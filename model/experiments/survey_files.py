@@ -96,7 +96,7 @@ def start_survey(folder: Path, plan: SurveyPlan) -> None:
     """Create the folder, or resume a survey with an equal plan. Another plan is replaced if no part is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN_FILE
-    if not path.is_file() or not complete_parts(folder, HEADS):
+    if not path.is_file() or not find_complete_parts(folder, HEADS):
         delete_partial_files(folder)
         write_file(path, json.dumps(asdict(plan), indent=1) + "\n")
         return
@@ -122,7 +122,7 @@ def run_survey(
     """Measure all missing parts, and return their number. `on_progress` gets the number of lines of each part."""
     plan = read_plan(folder)
     report = on_progress or (lambda lines: None)
-    missing = missing_parts(folder, plan, file, report)
+    missing = find_missing_parts(folder, plan, file, report)
     if workers == 1:
         measured = 0
         for number, lines in missing:
@@ -133,14 +133,14 @@ def run_survey(
     return _run_in_processes(folder, plan, missing, model, device, workers, report)
 
 
-def missing_parts(
+def find_missing_parts(
     folder: Path, plan: SurveyPlan, file: Path, report: Callable[[int], None]
 ) -> Iterator[tuple[int, list[str]]]:
     """Return the number and the lines of each missing part. `report` gets the line count of each complete part."""
     for part in range(plan.parts):
         if _is_done(folder, part):
-            report(_line_count(plan, part))
-    return _missing_lines(file, plan, (part for part in range(plan.parts) if not _is_done(folder, part)))
+            report(_count_lines(plan, part))
+    return _find_missing_lines(file, plan, (part for part in range(plan.parts) if not _is_done(folder, part)))
 
 
 def _run_in_processes(
@@ -174,7 +174,7 @@ def _run_in_processes(
             raise
 
 
-def complete_parts(folder: Path, table_name: str) -> list[Path]:
+def find_complete_parts(folder: Path, table_name: str) -> list[Path]:
     """Return the files of one table, `HEADS` or `SENTENCES`, in order."""
     return sorted(folder.glob(f"{table_name}-?????.parquet"))
 
@@ -235,7 +235,7 @@ def _parse_line(number: int, line: str) -> SurveyLine | None:
     return SurveyLine(number, source, *(more[:2])) if source else None
 
 
-def _missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
+def _find_missing_lines(file: Path, plan: SurveyPlan, missing: Iterator[int]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the lines of each missing part, read on demand."""
     next_part = next(missing, None)
     with file.open(encoding="utf-8") as stream:
@@ -285,5 +285,5 @@ def _is_done(folder: Path, part: int) -> bool:
     return (folder / _file_name(HEADS, part)).is_file()
 
 
-def _line_count(plan: SurveyPlan, part: int) -> int:
+def _count_lines(plan: SurveyPlan, part: int) -> int:
     return min(plan.part, plan.lines - part * plan.part)

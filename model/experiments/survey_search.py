@@ -17,7 +17,7 @@ import numpy as np
 
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import ALIGNMENT_COLUMNS, LOOK_SCALE
-from headlight.model.experiments.survey_files import HEADS, SENTENCES, complete_parts, polars, require_complete
+from headlight.model.experiments.survey_files import HEADS, SENTENCES, find_complete_parts, polars, require_complete
 from headlight.model.measures.alignment import AlignmentCounts, ConfidenceInterval, error_bounds
 from headlight.model.records import KINDS, Kind
 
@@ -201,5 +201,5 @@ def _measure_columns(table: Any) -> list[str]:
 
 def _tables(folder: Path) -> Iterator[tuple[Any, Any]]:
     """Yield the tables of heads and of sentences, one part at a time."""
-    for heads, sentences in zip_longest(complete_parts(folder, HEADS), complete_parts(folder, SENTENCES)):
+    for heads, sentences in zip_longest(find_complete_parts(folder, HEADS), find_complete_parts(folder, SENTENCES)):
         yield polars().read_parquet(heads), polars().read_parquet(sentences)

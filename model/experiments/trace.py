@@ -63,8 +63,8 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         decoder=[_trace_decoder_layer(activations, layer, index) for index, layer in enumerate(_layers(decoder))],
         embeddings=_array(activations["decoder.embedding.embedded"]),
         embeddings_with_positions=with_positions,
-        embedding_norm=traced_norm(decoder.embedding.norm, with_positions) if config.embedding_norm else None,
-        final_norm=traced_norm(decoder.final_norm, last_stream) if config.final_norm else None,
+        embedding_norm=trace_norm(decoder.embedding.norm, with_positions) if config.embedding_norm else None,
+        final_norm=trace_norm(decoder.final_norm, last_stream) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),
     )
@@ -91,7 +91,7 @@ def _trace_decoder_layer(activations: Watched, layer: Any, layer_index: int) -> 
     carried = _array(activations[f"{path}.around_feed_forward.carried"])
     bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])
     around = layer.around_feed_forward
-    norm = None if around.norm_first else traced_norm(around.norm, carried + output)
+    norm = None if around.norm_first else trace_norm(around.norm, carried + output)
     return DecoderLayerTrace(
         _trace_attention(activations, layer.self_attention, layer.around_self_attention, path, "self"),
         _trace_attention(activations, layer.cross_attention, layer.around_cross_attention, path, "cross"),
@@ -111,11 +111,11 @@ def _trace_attention(
     norm = None
     if not around.norm_first:
         head_values = weights @ values  # [heads, queries, width]
-        norm = traced_norm(around.norm, carried + np.einsum("hqw,hwd->qd", head_values, output_weight) + bias)
+        norm = trace_norm(around.norm, carried + np.einsum("hqw,hwd->qd", head_values, output_weight) + bias)
     return AttentionTrace(weights, values, output_weight, bias, carried, norm)
 
 
-def traced_norm(norm: nn.Module, inputs: Float64Array) -> NormTrace:
+def trace_norm(norm: nn.Module, inputs: Float64Array) -> NormTrace:
     """Return the record of a norm of the model, with its scales for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon

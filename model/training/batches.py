@@ -186,7 +186,7 @@ def target_tokens(sentences: Sentences, rows: RowArray) -> int:
     return int(sentences.target.lengths[rows].sum()) + len(rows)
 
 
-def batch_cost(sentences: Sentences, rows: RowArray) -> int:
+def compute_batch_cost(sentences: Sentences, rows: RowArray) -> int:
     """Return the cost of a batch: source and target tokens, including padding."""
     widths = int(sentences.source.lengths[rows].max()) + int(sentences.target.lengths[rows].max()) + 2
     return len(rows) * widths

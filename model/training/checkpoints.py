@@ -39,7 +39,7 @@ class RunProgress:
     cool_down_steps: int = 0  # length of a requested cool-down; 0: that of the recipe
 
 
-def checkpoint_path(folder: Path, step: int) -> Path:
+def make_checkpoint_path(folder: Path, step: int) -> Path:
     """Return the path of the checkpoint of a step."""
     return folder / f"step-{step:08d}.safetensors"
 

@@ -77,7 +77,7 @@ class Cleaning:
         if self.max_characters < 1 or self.max_ratio < 1 or self.ratio_slack < 0:
             raise TrainingError("cleaning: max_characters and max_ratio must be at least 1, ratio_slack at least 0.")
 
-    def rejection_reason(self, pair: Pair) -> str | None:
+    def find_rejection_reason(self, pair: Pair) -> str | None:
         """Return the reason to drop a pair, or None."""
         short, long = sorted((len(pair.source), len(pair.target)))
         if not short:
@@ -117,7 +117,7 @@ class Cleaner:
         for raw_pair in pairs:
             report.read += 1
             pair = Pair(normalise_line(raw_pair.source), normalise_line(raw_pair.target))
-            reason = self.cleaning.rejection_reason(pair)
+            reason = self.cleaning.find_rejection_reason(pair)
             line = f"{pair.source}\t{pair.target}\n".encode()
             if reason is None and not self.cleaning.duplicates:
                 key = hashlib.blake2b(line, digest_size=12).digest()

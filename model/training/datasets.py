@@ -48,9 +48,9 @@ def check_gzip_lines(folder: Path) -> list[Path]:
             with gzip.open(path, "rt", encoding="utf-8") as file:
                 lines = sum(1 for _ in file)
         except (OSError, EOFError, UnicodeDecodeError) as error:
-            raise damage_error(path, error) from error
+            raise make_damage_error(path, error) from error
         if not lines:
-            raise damage_error(path, "it is empty")
+            raise make_damage_error(path, "it is empty")
     return paths
 
 
@@ -64,9 +64,9 @@ def unpack_pairs(folder: Path) -> list[Path]:
                 names = [name for name in archive.namelist() if name.endswith(".txt") and not name.startswith("_")]
                 text = archive.read(names[0]).decode("utf-8") if names and broken is None else ""
         except (zipfile.BadZipFile, OSError, UnicodeDecodeError) as error:
-            raise damage_error(path, error) from error
+            raise make_damage_error(path, error) from error
         if not text or "\t" not in text.splitlines()[0]:
-            raise damage_error(path, f"{broken or 'no file of sentence pairs'} in it")
+            raise make_damage_error(path, f"{broken or 'no file of sentence pairs'} in it")
         outputs.append(folder / Path(names[0]).name)
         write_file(outputs[-1], text)
     return outputs
@@ -81,9 +81,9 @@ def unpack_reviews(folder: Path) -> list[Path]:
             for part, line in _read_reviews(archive):
                 rows[part].append(line)
     except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
-        raise damage_error(path, error) from error
+        raise make_damage_error(path, error) from error
     if not all(rows.values()):
-        raise damage_error(path, "no reviews in it")
+        raise make_damage_error(path, "no reviews in it")
     outputs = [folder / f"{part}.tsv.gz" for part in rows]
     for target, lines in zip(outputs, rows.values(), strict=True):
         text = "label\ttext\n" + "".join(sorted(lines))
@@ -100,7 +100,7 @@ def _read_reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
             yield names[1], f"{int(names[2] == 'pos')}\t{' '.join(text.replace('<br />', ' ').split())}\n"
 
 
-def damage_error(path: Path, problem: object) -> TrainingError:
+def make_damage_error(path: Path, problem: object) -> TrainingError:
     """Return the error for a file with unexpected content. `problem`: a clause or an exception."""
     return TrainingError(f"{path} is damaged or unexpected: {problem}. Delete it and download the dataset again.")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, damage_error
+from headlight.model.training.datasets import PUBLIC_SETS, DatasetFile, PublicDataset, make_damage_error
 
 BLOCK_BYTES = 1 << 16
 USER_AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites rejects other agents
@@ -98,11 +98,11 @@ def _check_file(file: DatasetFile, part: Path, expected: int | None) -> None:
             raise ConnectionError(f"it stopped after {size:,} of {required_size:,} bytes")
     if file.size is not None and size != file.size:
         part.unlink()
-        raise damage_error(part, f"{size:,} bytes instead of {file.size:,}")
+        raise make_damage_error(part, f"{size:,} bytes instead of {file.size:,}")
     if file.digest is not None:
         kind, _, expected_digest = file.digest.partition(":")
         with part.open("rb") as content:
             result = hashlib.file_digest(content, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
         if result != expected_digest:
             part.unlink()
-            raise damage_error(part, f"its {kind} is {result}, not {expected_digest}")
+            raise make_damage_error(part, f"its {kind} is {result}, not {expected_digest}")

@@ -73,7 +73,7 @@ def evaluate_translations(
     return score_translations(hypotheses, references, language=language, seconds=seconds)
 
 
-def bleu_tokenizer(language: str) -> str:
+def choose_bleu_tokenizer(language: str) -> str:
     """Return the name of sacreBLEU's tokenizer for a language. In Chinese, each character is a word."""
     return "zh" if language == "zh" else "13a"
 
@@ -92,7 +92,7 @@ def score_translations(
         from sacrebleu.metrics.chrf import CHRF
     except ImportError as error:
         raise TrainingError("Scoring needs sacreBLEU: pip install -r requirements-train.txt") from error
-    bleu, chrf = BLEU(tokenize=bleu_tokenizer(language)), CHRF()
+    bleu, chrf = BLEU(tokenize=choose_bleu_tokenizer(language)), CHRF()
     bleu_score, chrf_score = bleu.corpus_score(hypotheses, [references]), chrf.corpus_score(hypotheses, [references])
     words = sum(len(line.split()) for line in hypotheses)
     return Scores(
@@ -168,7 +168,7 @@ def read_labelled(path: Path) -> LabelledTexts:
     )
 
 
-def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
+def make_confusion_matrix(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
     """Count how often each class was predicted for each true class."""
     if len(labels) != len(predictions):
         raise TrainingError(f"There are {len(labels):,} labels, but {len(predictions):,} predictions.")

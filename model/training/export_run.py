@@ -18,7 +18,7 @@ from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training import checkpoints
 from headlight.model.training.checkpoints import RunProgress, Tensors
 from headlight.model.training.initial_weights import load_start_weights
-from headlight.model.training.prepare import Tokenizers, tokenizer_paths
+from headlight.model.training.prepare import Tokenizers, find_tokenizer_paths
 from headlight.model.training.recipe import Recipe, load_recipe
 from headlight.model.training.tasks import TASKS
 from headlight.model.translate import reliability
@@ -58,7 +58,7 @@ def export_run(
     if heads is not None:
         other_files[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
-    card = f"{card.rstrip()}\n\n{training_facts(run, progress, weights, storage, blend)}"
+    card = f"{card.rstrip()}\n\n{format_training_facts(run, progress, weights, storage, blend)}"
     save_checkpoint(
         folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, extra_files=other_files
     )
@@ -122,7 +122,9 @@ def load_weights(run: Path, weights: str) -> tuple[Tensors, RunProgress]:
     return groups["model"], progress
 
 
-def training_facts(run: Path, progress: RunProgress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
+def format_training_facts(
+    run: Path, progress: RunProgress, weights: str, storage: Storage, blend: Blend | None = None
+) -> str:
     """Return the sections of a model card about the run: how to repeat it, and its validation log."""
     recipe = read_recipe(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
@@ -149,10 +151,10 @@ def training_facts(run: Path, progress: RunProgress, weights: str, storage: Stor
 
 ## How it learnt
 
-{_validation_curve(run / "validation.csv")}"""
+{_read_validation_curve(run / "validation.csv")}"""
 
 
-def _validation_curve(path: Path, max_rows: int = 12) -> str:
+def _read_validation_curve(path: Path, max_rows: int = 12) -> str:
     """Return the validation log as a table of at most `max_rows` evenly spaced rows."""
     if not path.exists():
         return "Nothing was held out to validate with.\n"
@@ -170,6 +172,6 @@ def _format_number(number: str) -> str:
 
 
 def _read_tokenizers(run: Path) -> Tokenizers:
-    paths = tokenizer_paths(run, read_recipe(run))
+    paths = find_tokenizer_paths(run, read_recipe(run))
     loaded = {path: Tokenizer.load(path) for path in paths}
     return Tokenizers(loaded[paths[0]], loaded[paths[-1]])

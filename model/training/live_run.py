@@ -203,7 +203,7 @@ def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Toke
 _init_lock = Lock()  # protects PyTorch's global generator, which draws the initial weights
 
 
-def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
+def make_untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunFailure]:
     """Return the header and the first snapshot of a run, without training.
 
     Thread-safe. The state of PyTorch's global generator is restored.
@@ -216,7 +216,7 @@ def untrained_snapshot(run: LiveRunSettings) -> tuple[RunHeader, Snapshot | RunF
         return live_run.beginning, RunFailure("broken", str(error).partition("\n")[0])
 
 
-def uniform_loss(vocabulary: int) -> float:
+def compute_uniform_loss(vocabulary: int) -> float:
     """Return the cross-entropy of a uniform prediction."""
     return math.log(vocabulary)
 
@@ -224,12 +224,12 @@ def uniform_loss(vocabulary: int) -> float:
 # ---------------------------------------------------------------- messages to the page
 
 
-def header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
+def make_header_message(beginnings: Sequence[RunHeader]) -> dict[str, Any]:
     """Create the first message: the headers of all runs."""
     return {"what": "begun", "runs": [asdict(beginning) for beginning in beginnings]}
 
 
-def snapshot_message(number: int, event: Snapshot | RunFailure) -> dict[str, Any]:
+def make_snapshot_message(number: int, event: Snapshot | RunFailure) -> dict[str, Any]:
     """Create the message for a snapshot or a failure of the run with this index."""
     if isinstance(event, RunFailure):
         return {"what": "ended", "run": number, "why": event.reason, "says": event.message}

@@ -46,16 +46,16 @@ def train(settings: Sequence[dict[str, Any]], send: Callable[[dict[str, Any]], N
     import torch
 
     from headlight.model.errors import TrainingError
-    from headlight.model.training.live_run import LiveRun, header_message, interleave, snapshot_message
+    from headlight.model.training.live_run import LiveRun, interleave, make_header_message, make_snapshot_message
     from headlight.model.training.live_run_settings import LiveRunSettings
 
     torch.set_num_threads(1)
     if not 0 < len(settings) <= MAX_RUNS:
         raise TrainingError(f"The number of runs must be from 1 to {MAX_RUNS}, not {len(settings)}.")
     runs = [LiveRun(LiveRunSettings(**values)) for values in settings]
-    send(header_message([run.beginning for run in runs]))
+    send(make_header_message([run.beginning for run in runs]))
     for number, event in interleave(runs):
-        send(snapshot_message(number, event))
+        send(make_snapshot_message(number, event))
     send({"what": "done"})
 
 

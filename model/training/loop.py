@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.batches import RowArray, Sentences, SpecialIds, batch_cost, plan_epoch
+from headlight.model.training.batches import RowArray, Sentences, SpecialIds, compute_batch_cost, plan_epoch
 from headlight.model.training.checkpoints import RunProgress, Tensors
 from headlight.model.training.dropout import use_byte_dropout
 from headlight.model.training.ema import WeightAverage
 from headlight.model.training.loss import LossSums
-from headlight.model.training.optimiser import dropout_seed, make_optimiser
+from headlight.model.training.optimiser import make_dropout_seed, make_optimiser
 from headlight.model.training.processes import Processes, autocast
 from headlight.model.training.recipe import Batching, Recipe
 from headlight.model.training.schedule import make_schedule
@@ -118,7 +118,7 @@ class Trainer:
             weight = world / words if len(own_rows) else 0.0  # DistributedDataParallel takes the mean over processes
             batch = self.task.make_batch(sentences, own_rows if len(own_rows) else rows[:1], self.special)
             batch = batch.to(self.setting.device)
-            torch.manual_seed(dropout_seed(self.recipe.seed, self.progress.step, number, rank))
+            torch.manual_seed(make_dropout_seed(self.recipe.seed, self.progress.step, number, rank))
             last = number == len(batches) - 1
             sync_context = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]
             with sync_context:
@@ -128,7 +128,7 @@ class Trainer:
             share = float(len(own_rows) > 0)
             self.sums[0] += losses.smoothed.detach() * share
             self.sums[1] += losses.plain.detach() * share
-            self.padded += batch_cost(sentences, rows)
+            self.padded += compute_batch_cost(sentences, rows)
         self.words += words
         self.progress.tokens += words
 

@@ -19,7 +19,7 @@ class LossSums(NamedTuple):
     plain: Tensor  # scalar without gradient: −log p of the right words; its mean gives the perplexity
 
 
-def smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> LossSums:
+def compute_smoothed_cross_entropy(vectors: Tensor, weight: Tensor, words: Tensor, smoothing: float) -> LossSums:
     """Compute the cross entropy with targets of 1 − ε for the right word, plus ε spread over all words.
 
         loss = log Σ exp(z) − (1 − ε) · z[right] − ε · mean(z), with z = vectors · weightᵀ
@@ -89,7 +89,7 @@ def _logits_to_gradient_(logits: Tensor, words: Tensor, smoothing: float) -> Los
     return losses
 
 
-def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> LossSums:
+def compute_translation_losses(model: Transformer, batch: Batch, smoothing: float) -> LossSums:
     """Compute the losses of a batch. Padding is removed before the projection to the vocabulary, the slowest part."""
     encoder, decoder = model.encoder, model.decoder
     memory = Memory(encoder(batch.source, batch.source_mask), batch.source_mask)
@@ -98,7 +98,7 @@ def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Lo
     vectors = vectors.flatten(0, 1)[batch.word_indices]  # [words, d_model]
     if torch.is_autocast_enabled(vectors.device.type):  # cast once here instead of per slice
         vectors = vectors.to(torch.get_autocast_dtype(vectors.device.type))
-    return smoothed_cross_entropy(*_fold_bias(decoder.output, vectors), batch.words, smoothing)
+    return compute_smoothed_cross_entropy(*_fold_bias(decoder.output, vectors), batch.words, smoothing)
 
 
 def _fold_bias(output: OutputProjection, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,4 +123,4 @@ class LossModule(nn.Module):
 
     def forward(self, batch: Batch) -> LossSums:
         """Return the summed losses of a batch."""
-        return translation_losses(self.model, batch, self.smoothing)
+        return compute_translation_losses(self.model, batch, self.smoothing)

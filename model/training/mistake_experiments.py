@@ -11,7 +11,7 @@ import torch
 from headlight.model.core.transformer import Transformer
 from headlight.model.records import Translation
 from headlight.model.training.mistake_tests import run_mistake_test
-from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_probabilities, with_mistakes
+from headlight.model.training.mistakes import MISTAKES, compute_loss_of_probabilities, cross_entropy, with_mistakes
 from headlight.model.translate.translator import Translator
 
 LOGITS = "decoder.output.logits"
@@ -43,27 +43,27 @@ def try_mistakes(translator: Translator, translation: Translation, names: Sequen
     )
     request = replace(translation.request, prefix=None, capture=())
     forced_request = replace(request, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
-    right_loss = forced_loss(translator.translate(forced_request), [])
+    right_loss = measure_forced_loss(translator.translate(forced_request), [])
     try:
         forced = broken.translate(forced_request)
         generated = broken.translate(replace(request, target=None))
     except RuntimeError as error:
         return MistakeResult(None, None, str(error).partition("\n")[0], float("nan"), right_loss)
-    return MistakeResult(forced, generated, "", forced_loss(forced, names), right_loss)
+    return MistakeResult(forced, generated, "", measure_forced_loss(forced, names), right_loss)
 
 
-def forced_loss(translation: Translation, names: Sequence[str]) -> float:
+def measure_forced_loss(translation: Translation, names: Sequence[str]) -> float:
     """Return the mean loss per token of a translation whose logits were captured."""
     softmax_twice = any(MISTAKES[name].in_training for name in names)
     logits = torch.from_numpy(np.array(translation.captured[LOGITS]))
     words = torch.tensor([token.id for token in translation.target_tokens])
-    return float((cross_entropy_of_probabilities if softmax_twice else cross_entropy)(logits, words)) / len(words)
+    return float((compute_loss_of_probabilities if softmax_twice else cross_entropy)(logits, words)) / len(words)
 
 
 def run_test(model: Transformer, name: str, mistakes: Sequence[str]) -> tuple[bool, str]:
     """Run the test of mistake `name` on a model with `mistakes`. Return whether it passes, and its number or error."""
     if MISTAKES[name].in_training:
-        subject: object = cross_entropy_of_probabilities if name in mistakes else cross_entropy
+        subject: object = compute_loss_of_probabilities if name in mistakes else cross_entropy
     else:
         subject = with_mistakes(model, mistakes).to("cpu", torch.float32)
     try:

@@ -133,8 +133,8 @@ class SoftmaxTwice(LossModule):
     def forward(self, batch: Batch) -> LossSums:
         """Return the sums over all target tokens."""
         logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.word_indices]
-        smoothed = cross_entropy_of_probabilities(logits, batch.words, self.smoothing)
-        return LossSums(smoothed, cross_entropy_of_probabilities(logits.detach(), batch.words))
+        smoothed = compute_loss_of_probabilities(logits, batch.words, self.smoothing)
+        return LossSums(smoothed, compute_loss_of_probabilities(logits.detach(), batch.words))
 
 
 def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -142,7 +142,7 @@ def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tens
     return F.cross_entropy(logits, words, label_smoothing=smoothing, reduction="sum")
 
 
-def cross_entropy_of_probabilities(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
+def compute_loss_of_probabilities(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
     """Return the loss with a wrong softmax before the cross-entropy, summed over words."""
     return F.cross_entropy(logits.softmax(dim=-1), words, label_smoothing=smoothing, reduction="sum")
 

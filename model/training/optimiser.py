@@ -21,6 +21,6 @@ def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> to
     )
 
 
-def dropout_seed(seed: int, step: int, batch: int, rank: int) -> int:
+def make_dropout_seed(seed: int, step: int, batch: int, rank: int) -> int:
     """Return the dropout seed of one batch of one step in one process."""
     return hash((seed, step, batch, rank)) & (2**63 - 1)  # hashes of integers are equal in all Python processes

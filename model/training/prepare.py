@@ -83,7 +83,7 @@ def encode_in_parts(texts: list[str], encoder: EncodeBatch, part_size: int = 20_
     )
 
 
-def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
+def find_tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
     """Return the paths of a run's vocabularies: one if shared, else source and target."""
     names = [SHARED] if recipe.tokenizer.shared else [SOURCE, TARGET]
     return [run / name for name in names]
@@ -91,7 +91,7 @@ def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
 
 def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report: OnMessage) -> Tokenizers:
     """Load the run's tokenizers. Missing tokenizers are first copied from `start` or trained on the run's text."""
-    paths = tokenizer_paths(run, recipe)
+    paths = find_tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
         copied_paths = paths if recipe.start else []
         if recipe.new_source or recipe.new_target:
@@ -99,7 +99,7 @@ def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report
                 path for path, is_new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not is_new
             ]
         for path in copied_paths:
-            source = _vocabulary_path(Path(recipe.start), path.name)
+            source = _find_vocabulary_path(Path(recipe.start), path.name)
             if not source.exists():
                 raise TrainingError(f"{source} does not exist. Check the recipe's `start` and the current folder.")
             write_file(path, source.read_bytes())
@@ -109,7 +109,7 @@ def load_or_train_tokenizers(run: Path, recipe: Recipe, text: CorpusText, report
     return Tokenizers(loaded[0], loaded[-1])
 
 
-def _vocabulary_path(folder: Path, name: str) -> Path:
+def _find_vocabulary_path(folder: Path, name: str) -> Path:
     """Return the path of a model's vocabulary with this name, or of its shared vocabulary."""
     return folder / (name if (folder / name).exists() else SHARED)
 

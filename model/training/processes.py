@@ -50,7 +50,7 @@ class Processes:
 
 
 @contextmanager
-def process_group() -> Iterator[Processes]:
+def join_process_group() -> Iterator[Processes]:
     """Join the process group of `torchrun` inside the `with` block. Without `torchrun`, there is one process."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:

@@ -134,7 +134,7 @@ class Run:
         for spec in recipe.validation:
             held_out_text = read_corpora((spec,), recipe, data, self.report)
             encoded = self.task.encode(held_out_text, tokenizers, recipe)
-            held_out.append(HeldOut(_corpus_name(spec), held_out_text, encoded, recipe.target_language))
+            held_out.append(HeldOut(_make_corpus_name(spec), held_out_text, encoded, recipe.target_language))
         plain = self.task.encode(text, tokenizers, recipe)
         epochs = EpochData(text, plain, tokenizers, recipe, self.folder, self.processes)
         return tokenizers, epochs, held_out, text.digest
@@ -256,7 +256,7 @@ class Run:
         self.save_time = time.monotonic()
         self.trainer.reduce_losses()
         if self.processes.first:
-            self._write(checkpoints.checkpoint_path(self.folder, self.trainer.progress.step))
+            self._write(checkpoints.make_checkpoint_path(self.folder, self.trainer.progress.step))
             checkpoints.remove_old_checkpoints(self.folder, self.session.keep)
 
     def _write(self, path: Path) -> None:
@@ -272,6 +272,6 @@ class Run:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
 
 
-def _corpus_name(spec: CorpusSpec) -> str:
+def _make_corpus_name(spec: CorpusSpec) -> str:
     """Return the name of a held-out corpus in reports: the innermost folder of its path."""
     return Path(spec.source).parent.name or Path(spec.source).stem

@@ -33,7 +33,7 @@ def constant(step: int, warmup: int) -> float:
     return min(1.0, step / max(1, warmup))
 
 
-def cooldown_factor(step: int, last: int, length: int) -> float:
+def compute_cooldown_factor(step: int, last: int, length: int) -> float:
     """Return 1 until `length` steps before `last`, then 1 - √progress, down to zero (arXiv:2405.18392).
 
     Most of the late gain of a model comes from this short phase, so it can end a run at any step.
@@ -54,6 +54,6 @@ def make_schedule(settings: Optimisation, last: int, cool_down_steps: int) -> Sc
             factor = constant(step, settings.warmup_steps)
         else:
             factor = inverse_square_root(step, settings.warmup_steps)
-        return settings.peak_rate * factor * cooldown_factor(step, last, cool_down_steps)
+        return settings.peak_rate * factor * compute_cooldown_factor(step, last, cool_down_steps)
 
     return rate

@@ -34,7 +34,7 @@ def segment_chinese(text: str) -> list[str]:
     return list(jieba.cut(text))
 
 
-def boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
+def measure_boundary_recall(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
     """Return the number of word boundaries without a space that are token boundaries, and the number of all of them."""
     matches = total = 0
     for line in lines:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from headlight.model.core.transformer import Memory, Transformer
 from headlight.model.training.batches import Sentences, SpecialIds, make_batch, plan_validation_batches, target_tokens
-from headlight.model.training.evaluate import bleu_tokenizer
-from headlight.model.training.loss import translation_losses
+from headlight.model.training.evaluate import choose_bleu_tokenizer
+from headlight.model.training.loss import compute_translation_losses
 from headlight.model.training.prepare import CorpusText, Tokenizers
 
 BLEU_SAMPLE = 200  # sentences translated for BLEU
@@ -30,13 +30,15 @@ class HeldOut:
 
 
 @torch.no_grad()
-def validation_loss(model: Transformer, sentences: Sentences, special: SpecialIds, device: torch.device) -> float:
+def measure_validation_loss(
+    model: Transformer, sentences: Sentences, special: SpecialIds, device: torch.device
+) -> float:
     """Return the mean −log p of the target tokens, without smoothing or dropout."""
     total = torch.zeros((), device=device)
     words = 0
     for rows in plan_validation_batches(sentences, BATCH_TOKENS):
         batch = make_batch(sentences, rows, special).to(device)
-        total += translation_losses(model, batch, smoothing=0.0).plain
+        total += compute_translation_losses(model, batch, smoothing=0.0).plain
         words += target_tokens(sentences, rows)
     return float(total) / words
 
@@ -95,7 +97,7 @@ def validate(
     """
     values: dict[str, float] = {}
     for corpus in held_out:
-        values[f"loss {corpus.name}"] = validation_loss(model, corpus.sentences, tokenizers.special, device)
+        values[f"loss {corpus.name}"] = measure_validation_loss(model, corpus.sentences, tokenizers.special, device)
         if has_sacrebleu():
             hypotheses, references = sample_translations(model, corpus, tokenizers, device)
             values[f"bleu {corpus.name}"] = bleu(hypotheses, references, corpus.language)
@@ -112,4 +114,4 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) ->
     """Return the corpus BLEU of translations into a language."""
     import sacrebleu
 
-    return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=bleu_tokenizer(language)).score)
+    return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=choose_bleu_tokenizer(language)).score)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from headlight import Translator
 from headlight.model.experiments.account import account_by_head, word_account
 from headlight.model.experiments.logit_lens import decompose_logit
-from headlight.model.experiments.reasons import likeliest_rival
+from headlight.model.experiments.reasons import find_likeliest_rival
 from headlight.model.experiments.score_parts import Cell, score_parts, weight_without
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.figure_phrases import phrases
@@ -519,7 +519,7 @@ def test_account_of_a_word_opens_into_heads_and_the_words_they_read(
     wait_until_idle(page)
     page.locator(".account .segments button").first.click()  # the most probable rival
     wait_until_idle(page)
-    heads = account_by_head(translator, example, place, likeliest_rival(example, place))[:, :, column]
+    heads = account_by_head(translator, example, place, find_likeliest_rival(example, place))[:, :, column]
     page.click(".account-heads .segments button:has-text('schläft')")
     listed = page.locator(".opened > div:nth-child(1) .row .numeric")
     expect(listed).to_have_count(6)

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.account import other_candidates
+from headlight.model.experiments.account import list_other_candidates
 from headlight.model.experiments.effects import (
     LIKELIEST,
-    effect_maps,
+    make_effect_maps,
     measured_effects,
     summarise_effects,
     word_effects,
@@ -121,7 +121,7 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     weights = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     page.click("[data-view=effect]")
     wait_until_idle(page)
-    maps = effect_maps(translator, example, "cross")
+    maps = make_effect_maps(translator, example, "cross")
     map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(maps[layer, head]) * np.sqrt(np.minimum(1, np.abs(maps[layer, head]) / 0.4))
     np.testing.assert_allclose(map_values, expected, atol=2e-3)
@@ -143,7 +143,7 @@ def test_effect_map_matches_model(page: Page, visit: Visit, example: Translation
     expect(again.locator(".translate .headline").first).to_contain_text(f"{effect} nats predicted")
     page.get_by_role("button", name="on its lead").click()
     wait_until_idle(page)
-    leads = effect_maps(translator, example, "cross", LIKELIEST)
+    leads = make_effect_maps(translator, example, "cross", LIKELIEST)
     map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     expected = np.sign(leads[layer, head]) * np.sqrt(np.minimum(1, np.abs(leads[layer, head]) / 0.4))
     np.testing.assert_allclose(map_values, expected, atol=2e-3)
@@ -162,7 +162,7 @@ def test_compared_effects_match_model(page: Page, example: Translation, translat
             page.keyboard.press("p")
     page.click("[data-view=effect]")
     wait_until_idle(page)
-    maps = effect_maps(translator, example, "cross")
+    maps = make_effect_maps(translator, example, "cross")
     difference = maps[first] - maps[second]
     for number, effects in enumerate((maps[first], maps[second], difference)):
         map_values = next(
@@ -192,7 +192,7 @@ def test_encoder_effects_are_on_the_clicked_word(
     page.click(".explorer [data-kind=encoder]")
     status = page.locator(".explorer .effect-status")
     expect(status).to_contain_text("Click a word of the translation")
-    assert_effects(page, effect_maps(translator, example, "encoder"))
+    assert_effects(page, make_effect_maps(translator, example, "encoder"))
     page.click(".translate .out .word:has-text('sleeping')")
     (word,) = word_effects(translator, example, [place])
     expect(status).to_contain_text(f"All 64 heads together: {signed(word.heads('encoder').sum())} nats.")
@@ -256,7 +256,7 @@ def test_effects_have_a_sum_instead_of_average_and_maximum(
     assert state(page, "head") == "mean"
     expect(page.locator(".wall-grid [data-head=max]")).to_have_count(0)
     expect(page.locator(".explorer .topline h2")).to_have_text("Layer 2 · Sum of heads")
-    effects = effect_maps(translator, example, "cross")[1].sum(axis=0)
+    effects = make_effect_maps(translator, example, "cross")[1].sum(axis=0)
     map_values = next(each["z"] for each in traces(page, ".explorer .head .plot") if each["type"] == "heatmap")
     np.testing.assert_allclose(map_values, np.sign(effects) * np.sqrt(np.minimum(1, np.abs(effects) / 0.4)), atol=5e-3)
     page.click("[data-view=matrix]")
@@ -338,7 +338,7 @@ def test_word_effects_compare_with_a_rival_and_measure_the_shown_head(
 ) -> None:
     row = state(page, "row")
     token = example.target_tokens[row]
-    rival = other_candidates(token)[0]
+    rival = list_other_candidates(token)[0]
     page.click(".word-effects summary")
     bars = page.locator(".word-effects .bars button")
     expect(bars).to_have_count(5)

@@ -27,7 +27,7 @@ from headlight.model.phrases import phrases
 from headlight.model.records import KINDS
 from headlight.viz.lessons.walk import WALK
 from headlight.viz.service.examples import EXAMPLES
-from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.payload import make_reliability_values
 from headlight.viz.settings import MODELS
 from headlight.viz.static_site.lesson_content import SENTENCE_STEPS, STEPS
 from headlight.viz.static_site.page_content import PANELS
@@ -143,7 +143,7 @@ def test_grade_without_the_reverse_model_is_that_of_python(browser: Browser, hos
             expected = exact.translate(text, beam_size=4, no_repeat=4).reliability
             assert expected is not None
             translate(page, text)
-            values = json.loads(json.dumps(reliability_values(expected)))
+            values = json.loads(json.dumps(make_reliability_values(expected)))
             own = state(page, "translation")["reliability"]
             assert own["probability"] == pytest.approx(values["probability"], abs=1e-3)
             assert own | {"probability": 0} == values | {"probability": 0}

@@ -17,7 +17,7 @@ from headlight.model.phrases import phrases
 from headlight.model.records import Translation
 from headlight.model.translate.back_translation import back_translate
 from headlight.viz.service.examples import EXAMPLES
-from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.payload import make_reliability_values
 from headlight.viz.settings import MODELS
 from tests.browser.acting import state, switch_language, translate
 from tests.browser.conftest import Answered
@@ -198,7 +198,7 @@ def test_grade_and_back_translation_are_those_of_python(
             assert judged is not None
             assert translate(page, text) == expected.text
             wait_for_function(page, "() => window.headlight.translation.reliability.back !== null")
-            values = json.loads(json.dumps(reliability_values(judged)))
+            values = json.loads(json.dumps(make_reliability_values(judged)))
             own = state(page, "translation")["reliability"]
             assert own["probability"] == pytest.approx(values["probability"], abs=1e-3)
             assert own | {"probability": 0} == values | {"probability": 0}

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight import Translator
-from headlight.model.experiments.effects import sentence_head_effects
+from headlight.model.experiments.effects import compute_sentence_head_effects
 from headlight.model.records import Translation
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
@@ -392,7 +392,7 @@ def test_whatif_is_not_clipped_on_chinese_phone(visit: Visit, width: int) -> Non
 def test_importance_colours_wall_and_prunes_least_important_first(
     page: Page, translator: Translator, example: Translation
 ) -> None:
-    predicted = sentence_head_effects(translator, example)["cross"]
+    predicted = compute_sentence_head_effects(translator, example)["cross"]
     listed = page.locator(f"{TAB} .predicted-heads button")
     expect(listed).to_have_count(5)
     for button in listed.all():

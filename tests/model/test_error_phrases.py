@@ -51,7 +51,7 @@ def raised() -> Iterator[tuple[str, str, set[str] | None]]:
     for path, name, node in calls():
         passed = {keyword.arg for keyword in node.keywords}
         names = None if None in passed else {str(name) for name in passed - {"field", "detail"}}
-        place = {"RequestError": 0, "HubError": 0, "PageError": 1, "error_json": 1}.get(name)
+        place = {"RequestError": 0, "HubError": 0, "PageError": 1, "encode_error": 1}.get(name)
         if place is None or len(node.args) <= place or not isinstance(word := node.args[place], ast.Constant):
             continue
         if place == 1:

@@ -13,13 +13,20 @@ import httpx
 import pytest
 
 from workshop.benchmarks import classroom
-from workshop.benchmarks.classroom import HOSTILE, REQUESTS_ALONE, SCHOOL, THIRD, Visitors, sentences
+from workshop.benchmarks.classroom import (
+    HOSTILE_ADDRESS,
+    REQUESTS_ALONE,
+    SCHOOL_ADDRESS,
+    THIRD_ADDRESS,
+    Visitors,
+    sentences,
+)
 
 FULL = {"what": "error", "word": "line_full", "values": {"seconds": 0}}
 ANSWER = {"what": "answer"}
 
 
-def make_visitors(replies: Sequence[Any], address: str = SCHOOL) -> tuple[Visitors, list[httpx.Request]]:
+def make_visitors(replies: Sequence[Any], address: str = SCHOOL_ADDRESS) -> tuple[Visitors, list[httpx.Request]]:
     """Visitors of a page that returns these replies in order; a number is a status code."""
     requests: list[httpx.Request] = []
 
@@ -49,7 +56,7 @@ def make_visitors(replies: Sequence[Any], address: str = SCHOOL) -> tuple[Visito
 def test_outcomes_of_requests_are_counted(
     replies: list[Any], expected: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classroom, "PAUSES", (0.0,))
+    monkeypatch.setattr(classroom, "RETRY_SECONDS", (0.0,))
     visitors, requests = make_visitors(replies)
     asyncio.run(visitors.press("pupil", "Ich trinke ein Bier."))
     assert visitors.outcomes == expected
@@ -57,7 +64,7 @@ def test_outcomes_of_requests_are_counted(
     bodies = [json.loads(request.content) for request in requests]
     assert {(body["session"], body["values"]["beam_size"]) for body in bodies} == {("pupil", 4)}
     assert [body["values"]["turn"] for body in bodies] == list(range(1, len(bodies) + 1))
-    assert {request.headers["x-forwarded-for"] for request in requests} == {SCHOOL}
+    assert {request.headers["x-forwarded-for"] for request in requests} == {SCHOOL_ADDRESS}
 
 
 def test_every_request_of_a_lesson_is_counted() -> None:
@@ -70,14 +77,14 @@ def test_every_request_of_a_lesson_is_counted() -> None:
 
     async def run_lesson() -> dict[str, Any]:
         client = httpx.AsyncClient(base_url="http://page", transport=httpx.MockTransport(respond))
-        return await classroom._lesson((client, {}), sentences(), 5, 3, 11)
+        return await classroom._measure_lesson((client, {}), sentences(), 5, 3, 11)
 
     result = asyncio.run(run_lesson())
     assert (result["answered"], result["refused"], result["again"]) == (15, 0, 0)
     assert (result["waits"]["count"], result["hostile"]) == (15, {"requests": 11, "answered": 11, "refused": 0})
-    assert requests[SCHOOL] == 15
-    assert requests[HOSTILE] == 11
-    assert requests[THIRD] >= result["third"]["count"] > 0
+    assert requests[SCHOOL_ADDRESS] == 15
+    assert requests[HOSTILE_ADDRESS] == 11
+    assert requests[THIRD_ADDRESS] >= result["third"]["count"] > 0
 
 
 def test_sentences_are_unique() -> None:

@@ -37,7 +37,7 @@ def test_random_sentences_are_the_same_rows_in_each_language() -> None:
 
 
 def test_plain_pass_returns_log_probability_and_gradient(translator: Translator, answers: list[Translation]) -> None:
-    forward, backward = effects.plain_pass(translator, answers[0], PLACE)
+    forward, backward = effects.make_plain_pass(translator, answers[0], PLACE)
     outputs = forward()
     (word_effect,) = word_effects(translator, answers[0], [PLACE])
     assert float(outputs[0].detach()) == pytest.approx(word_effect.score, abs=1e-5)
@@ -57,20 +57,20 @@ def test_cost_is_measured_in_pairs(translator: Translator) -> None:
 
 
 def test_random_cells_are_unmasked_with_other_keys(answers: list[Translation]) -> None:
-    cells = list(effects.random_cells(answers, 200))
-    assert cells == list(effects.random_cells(answers, 200))
+    cells = list(effects.sample_cells(answers, 200))
+    assert cells == list(effects.sample_cells(answers, 200))
     assert {cell.kind for _, cell in cells} == set(KINDS)
     assert {translation.source_text for translation, _ in cells} == {answer.source_text for answer in answers}
     for translation, cell in cells:
         allowed = translation.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row]
         assert allowed[cell.column]
         assert allowed.sum() > 1
-    assert {cell.kind for _, cell in effects.random_cells(answers, 9, ("encoder",))} == {"encoder"}
+    assert {cell.kind for _, cell in effects.sample_cells(answers, 9, ("encoder",))} == {"encoder"}
 
 
 def test_part_directions_are_counted_per_side_and_kind(translator: Translator, answers: list[Translation]) -> None:
-    directions = effects.part_directions(translator, answers, 12)
-    cells = list(effects.random_cells(answers, 12))
+    directions = effects.count_part_directions(translator, answers, 12)
+    cells = list(effects.sample_cells(answers, 12))
     for side in SIDES:
         for kind in KINDS:
             right = []
@@ -101,14 +101,14 @@ def test_prediction_holds_if_weight_falls_without_supporting_part(
     parts = (ScorePart(writer="biases", value=9.0), ScorePart(writer="word", value=value))
     monkeypatch.setattr(effects, "score_parts", lambda *_: ScoreParts("key", 9.0 + value, parts))
     monkeypatch.setattr(effects, "weight_without", lambda *_: [0.3, without])
-    assert effects.moves_as_predicted(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
+    assert effects.has_predicted_direction(translator, answers[0], Cell("encoder", 0, 0, 0, 1), "key") is expected
 
 
 def test_explained_shares_sum_the_three_largest_parts(translator: Translator, answers: list[Translation]) -> None:
-    layers = effects.explained_shares(translator, answers, 20)
+    layers = effects.measure_explained_shares(translator, answers, 20)
     for layer, layer_result in enumerate(layers):
         shares = []
-        for translation, cell in effects.random_cells(answers, 20, ("encoder",)):
+        for translation, cell in effects.sample_cells(answers, 20, ("encoder",)):
             parts = score_parts(translator, translation, cell, "key")
             if cell.layer == layer and abs(parts.score) >= 0.5:
                 largest = sorted((part.value for part in parts.parts), key=abs)[-3:]

@@ -20,18 +20,23 @@ from headlight.model.training.batches import plan_epoch
 from workshop.benchmarks import __main__ as command
 from workshop.benchmarks import decode, gpu, importance, lines, memory, probes, report, training, without_probes
 from workshop.benchmarks.arithmetic import (
+    compute_paired_ratio,
+    compute_token_agreement,
     format_megabytes,
     format_milliseconds,
-    paired_ratio,
-    summary,
-    token_agreement,
+    summarise_quartiles,
 )
 from workshop.benchmarks.countdown_model import CountdownModel
 from workshop.benchmarks.engines import CPU_ENGINES, EngineSpec, Workload
 from workshop.benchmarks.environment import describe_environment
-from workshop.benchmarks.random_models import random_model, random_sentences, random_tokenizer, save_for_all_engines
+from workshop.benchmarks.random_models import (
+    make_random_model,
+    random_sentences,
+    save_for_all_engines,
+    train_random_tokenizer,
+)
 from workshop.benchmarks.shapes import CASES, GOALS, TINY, Case, Goal, Shape
-from workshop.benchmarks.worker import DecodingEngine, Worker, WorkerError, stopwatch
+from workshop.benchmarks.worker import DecodingEngine, Worker, WorkerError, time_job
 
 AVAILABLE_ENGINES = [name for name, entry in CPU_ENGINES.items() if not entry.unavailable_reason]
 WORDS = Shape(
@@ -54,29 +59,29 @@ LOAD_RESULT = {
 
 
 def test_summary_gives_median_and_quartiles() -> None:
-    assert summary([5.0, 1.0, 2.0, 4.0, 3.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
-    assert summary([7.0]) == {"median": 7.0, "low": 7.0, "high": 7.0}
+    assert summarise_quartiles([5.0, 1.0, 2.0, 4.0, 3.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
+    assert summarise_quartiles([7.0]) == {"median": 7.0, "low": 7.0, "high": 7.0}
 
 
 def test_paired_ratio_is_median_of_ratios() -> None:
-    result = paired_ratio([2.0, 30.0, 8.0], [1.0, 10.0, 16.0])
+    result = compute_paired_ratio([2.0, 30.0, 8.0], [1.0, 10.0, 16.0])
     assert result["median"] == 2.0
     assert result["pairs"] == 3
 
 
 def test_bounds_of_paired_ratio_narrow_with_more_pairs() -> None:
     ratios = [1 + index / 1000 for index in range(101)]
-    result = paired_ratio(ratios, [1.0] * 101)
+    result = compute_paired_ratio(ratios, [1.0] * 101)
     assert result["median"] == 1.05
     assert (result["low"], result["high"]) == (ratios[40], ratios[60])  # 50 ± 0.98 √101, outward
-    few = paired_ratio(ratios[::20], [1.0] * 6)
+    few = compute_paired_ratio(ratios[::20], [1.0] * 6)
     assert few["high"] - few["low"] > result["high"] - result["low"]
 
 
 def test_token_agreement_counts_missing_tokens_as_different() -> None:
-    assert token_agreement([[1, 2, 3, 4]], [[1, 2, 9, 4]]) == 3 / 4
-    assert token_agreement([[1, 2]], [[1, 2, 3, 4]]) == 2 / 4
-    assert token_agreement([[]], [[]]) == 1.0
+    assert compute_token_agreement([[1, 2, 3, 4]], [[1, 2, 9, 4]]) == 3 / 4
+    assert compute_token_agreement([[1, 2]], [[1, 2, 3, 4]]) == 2 / 4
+    assert compute_token_agreement([[]], [[]]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_every_goal_has_a_case_and_a_row() -> None:
 
 def test_stopwatch_excludes_warmup_run() -> None:
     runs: list[int] = []
-    assert stopwatch(lambda: runs.append(1), at_least=1e-9) >= 0
+    assert time_job(lambda: runs.append(1), at_least=1e-9) >= 0
     assert len(runs) == 2
 
 
@@ -114,14 +119,14 @@ def test_stopwatch_excludes_warmup_run() -> None:
 
 
 def test_random_sentences_have_requested_number_of_tokens() -> None:
-    tokenizer = random_tokenizer(TINY.vocabulary)
+    tokenizer = train_random_tokenizer(TINY.vocabulary)
     texts = random_sentences(tokenizer, 5, 13)
     assert [len(tokenizer.encode(text)) + 1 for text in texts] == [13] * 5
     assert texts == random_sentences(tokenizer, 5, 13)
 
 
 def test_random_model_never_ends_and_varies_its_output() -> None:
-    model = random_model(TINY.config)
+    model = make_random_model(TINY.config)
     ids = torch.randint(3, TINY.vocabulary, (7, 11))
     predicted = model(ids, ids).argmax(dim=-1)
     assert not set(predicted.flatten().tolist()) & {model.config.pad_id, model.config.start_id, model.config.end_id}
@@ -129,7 +134,7 @@ def test_random_model_never_ends_and_varies_its_output() -> None:
 
 
 def test_countdown_model_output_has_as_many_words_as_input() -> None:
-    counting = CountdownModel(WORDS, random_tokenizer(WORDS.vocabulary))
+    counting = CountdownModel(WORDS, train_random_tokenizer(WORDS.vocabulary))
     texts = counting.sample_lines(40)
     lengths = [len(text.split()) for text in texts]
     assert len(set(lengths)) > 7
@@ -137,7 +142,7 @@ def test_countdown_model_output_has_as_many_words_as_input() -> None:
     for text, length in zip(texts, lengths, strict=True):
         source = torch.tensor([[*counting.tokenizer.encode(text), end]])
         assert source.shape[1] == length + 1  # one token per word
-        answer = counting.expected_output(length)
+        answer = counting.make_countdown(length)
         target = torch.tensor([[counting.model.config.start_id, *answer[:-1]]])
         assert counting.model(source, target).argmax(dim=-1)[0].tolist() == answer
 
@@ -148,12 +153,12 @@ def test_countdown_model_output_has_as_many_words_as_input() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bench") / "model"
-    save_for_all_engines(path, random_model(TINY.config), random_tokenizer(TINY.vocabulary))
+    save_for_all_engines(path, make_random_model(TINY.config), train_random_tokenizer(TINY.vocabulary))
     return path
 
 
 def _workload(tokens: int = 7) -> Workload:
-    tokenizer = random_tokenizer(TINY.vocabulary)
+    tokenizer = train_random_tokenizer(TINY.vocabulary)
     texts = random_sentences(tokenizer, 3, tokens)
     return Workload([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, tokens)
 
@@ -210,7 +215,7 @@ def test_worker_start_error_has_its_cause() -> None:
 
 def test_disagreeing_engines_are_named() -> None:
     result = {"cases": [{"name": "c", "same_tokens": {"transformers": 0.5, "ctranslate2-int8": 0.5, "headlight": 1.0}}]}
-    (message,) = decode.disagreements(result)
+    (message,) = decode.find_disagreements(result)
     assert "transformers" in message
 
 
@@ -265,11 +270,11 @@ def test_lines_are_translated_equally_by_both_engines(tmp_path: Path) -> None:
         assert [len(output) for output in run.ids] == [len(line) for line in ids]
     if not CPU_ENGINES["ctranslate2"].unavailable_reason:
         theirs = lines.CTranslateLines(benchmark_lines.folder, lines._add_end_token(ids, benchmark_lines), 100, 1)
-        assert token_agreement(theirs.run("examples", 8).ids, run.ids) == 1.0
+        assert compute_token_agreement(theirs.run("examples", 8).ids, run.ids) == 1.0
 
 
 def test_loading_reports_peak_and_weights(tmp_path: Path) -> None:
-    save_for_all_engines(tmp_path / "model", random_model(TINY.config), random_tokenizer(TINY.vocabulary))
+    save_for_all_engines(tmp_path / "model", make_random_model(TINY.config), train_random_tokenizer(TINY.vocabulary))
     if memory.RESET.exists():
         result = memory.LoadBenchmark().load(tmp_path / "model")
         assert result["peak"] >= result["after"] > result["weights"] > result["copied"] >= 0
@@ -600,17 +605,17 @@ def test_machine_is_named_once_or_per_section_if_different() -> None:
 def test_training_loops_use_the_same_sentences() -> None:
     sentences = training.random_pairs(150)
     ours = plan_epoch(sentences, training.recipe().batching, seed=0, epoch=0)
-    for batches in (training.fixed_batches(sentences), ours):
+    for batches in (training.make_fixed_batches(sentences), ours):
         assert sorted(np.concatenate(batches).tolist()) == list(range(150))
     words = sum(len(row) + 1 for row in sentences.target)
-    steps = training.plain_loop(sentences, ours)
+    steps = training.run_plain_loop(sentences, ours)
     assert sum(next(steps)[0] for _ in ours) == words
     assert 5 < words / 150 < 20
 
 
 def test_tutorial_loop_lowers_loss() -> None:
     sentences = training.random_pairs(3)
-    steps = training.plain_loop(sentences, training.fixed_batches(sentences))
+    steps = training.run_plain_loop(sentences, training.make_fixed_batches(sentences))
     losses = [float(next(steps)[1]) for _ in range(12)]
     assert losses[-1] < losses[0]
 

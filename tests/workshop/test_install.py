@@ -64,7 +64,7 @@ def pip_commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(install.sys, "platform", "linux")
     monkeypatch.setattr(install.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(install, "has_nvidia_driver", lambda: False)
-    monkeypatch.setattr(install, "installed_torch", lambda: None)
+    monkeypatch.setattr(install, "find_installed_torch", lambda: None)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return commands
 
@@ -144,7 +144,7 @@ def test_configured_index_of_the_user_is_used(
             monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
         else:
             monkeypatch.setenv(setting, "1" if setting == "PIP_NO_INDEX" else index)
-        reason = install.reason_against_cpu_build(index)
+        reason = install.find_reason_against_cpu_build(index)
     assert requests == []
     assert reason is not None
     assert re.search(r"your setting \S+\.(index-url|no-index) of pip", reason)
@@ -153,14 +153,14 @@ def test_configured_index_of_the_user_is_used(
 def test_installed_pinned_torch_is_kept(
     pip_commands: list[list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(install, "installed_torch", lambda: VERSION)
+    monkeypatch.setattr(install, "find_installed_torch", lambda: VERSION)
     assert install.main(ROOT / "requirements.txt", "http://127.0.0.1:9") == 0
     assert capsys.readouterr().out == ""
     assert len(pip_commands) == 1
 
 
 def test_pinned_version_matches_installed_torch() -> None:
-    assert install.pinned_torch(ROOT / "requirements.txt") == VERSION == install.installed_torch()
+    assert install.find_pinned_torch(ROOT / "requirements.txt") == VERSION == install.find_installed_torch()
 
 
 # ---------------------------------------------------------------- the browser

@@ -7,7 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workshop.learning_analysis import DataError, ancova, main, read_rows, report, t_distribution, t_quantile
+from workshop.learning_analysis import (
+    DataError,
+    compute_t_cdf,
+    find_t_quantile,
+    fit_ancova,
+    format_report,
+    main,
+    read_rows,
+)
 
 PER_GROUP, CLASSES = 64, 600
 MEAN, SPREAD, CORRELATION, QUESTIONS = 6.0, 2.0, 0.6, 12  # of the scores before and after
@@ -27,7 +35,7 @@ def t_test(after: np.ndarray, second: np.ndarray) -> float:  # type: ignore[type
     one, other = after[~second], after[second]
     pooled = (one.var(ddof=1) + other.var(ddof=1)) / 2
     value = abs(other.mean() - one.mean()) / np.sqrt(pooled * 2 / PER_GROUP)
-    return 2 * (1 - t_distribution(float(value), 2 * PER_GROUP - 2))
+    return 2 * (1 - compute_t_cdf(float(value), 2 * PER_GROUP - 2))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +44,7 @@ def rates() -> dict[tuple[str, float], float]:
     random, result = np.random.default_rng(20), {}
     for d in (0.0, 0.5):
         classes = [simulate(random, d) for _ in range(CLASSES)]
-        effects = [ancova(*scores) for scores in classes]
+        effects = [fit_ancova(*scores) for scores in classes]
         result["ancova", d] = np.mean([effect.p < 0.05 for effect in effects])
         result["plain", d] = np.mean([t_test(after, second) < 0.05 for _, after, second in classes])
         result["covered", d] = np.mean([effect.d_low <= d <= effect.d_high for effect in effects])
@@ -63,7 +71,7 @@ def test_the_fit_equals_the_difference_of_means_of_residuals() -> None:
     inside = [values - np.where(second, values[second].mean(), values[~second].mean()) for values in (before, after)]
     slope = (inside[0] * inside[1]).sum() / (inside[0] ** 2).sum()
     adjusted = after - slope * before
-    effect = ancova(before, after, second)
+    effect = fit_ancova(before, after, second)
     assert effect.slope == pytest.approx(slope)
     assert effect.difference == pytest.approx(adjusted[second].mean() - adjusted[~second].mean())
     residual = inside[1] - slope * inside[0]
@@ -75,8 +83,8 @@ def test_the_fit_equals_the_difference_of_means_of_residuals() -> None:
 
 @pytest.mark.parametrize(("freedom", "value"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (30, 2.0423), (125, 1.9791)])
 def test_quantiles_are_those_of_printed_tables(freedom: int, value: float) -> None:
-    assert t_quantile(0.975, freedom) == pytest.approx(value, abs=1e-4)
-    assert t_distribution(-value, freedom) == pytest.approx(0.025, abs=1e-5)
+    assert find_t_quantile(0.975, freedom) == pytest.approx(value, abs=1e-4)
+    assert compute_t_cdf(-value, freedom) == pytest.approx(0.025, abs=1e-5)
 
 
 def write_rows(folder: Path, *lines: str) -> Path:
@@ -99,7 +107,7 @@ def test_files_of_the_page_are_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "6 in group BBBBB, 6 in group CCCCC; 1 left out" in printed
     assert "+2.00 questions" in printed
-    assert "-2.00 questions" in report(read_rows([path]), control="CCCCC")
+    assert "-2.00 questions" in format_report(read_rows([path]), control="CCCCC")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +122,7 @@ def test_files_of_the_page_are_read(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_bad_files_say_what_to_change(lines: list[str], message: str, tmp_path: Path) -> None:
     path = write_rows(tmp_path, *lines)
     with pytest.raises(DataError, match=message):
-        report(read_rows([path]))
+        format_report(read_rows([path]))
     assert main([str(path)]) == 1
 
 
@@ -125,4 +133,4 @@ def test_missing_columns_and_groups_are_named(tmp_path: Path) -> None:
         read_rows([path])
     rows = read_rows([write_rows(tmp_path, "B,A,5,6,", "C,A,5,6,")])
     with pytest.raises(DataError, match="No group is called 'D'"):
-        report(rows, control="D")
+        format_report(rows, control="D")

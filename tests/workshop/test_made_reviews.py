@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workshop.data.__main__ import main
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 from workshop.data.templates.reviews import (
     DENIED,
     IDIOMS,
@@ -63,15 +63,15 @@ def test_articles_agree_with_the_next_word() -> None:
 def test_reviews_are_balanced_unique_and_reproducible() -> None:
     generated = list(reviews(2000, 1))
     assert generated == list(reviews(2000, 1)) != list(reviews(2000, 2))
-    assert len({text_fingerprint(text) for text, _ in generated}) == 2000
+    assert len({make_fingerprint(text) for text, _ in generated}) == 2000
     assert 900 < Counter(label for _, label in generated)["1"] < 1100
     text, _ = generated[0]
-    assert text not in {other for other, _ in islice(reviews(2000, 1, {text_fingerprint(text)}), 2000)}
+    assert text not in {other for other, _ in islice(reviews(2000, 1, {make_fingerprint(text)}), 2000)}
 
 
 def test_generated_reviews_are_disjoint_from_test_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held_out = review_fingerprints([HELD_OUT])
-    assert text_fingerprint("Not bad at all.") in held_out
+    assert make_fingerprint("Not bad at all.") in held_out
     command = ["reviews", "--data", str(tmp_path), "--count", "3000", "--apart", str(HELD_OUT)]
     assert main(command) == 0
     assert "2,700 reviews to train on, 300 to test with" in capsys.readouterr().out

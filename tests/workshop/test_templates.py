@@ -10,7 +10,7 @@ import pytest
 from headlight.model.errors import TrainingError
 from headlight.model.training.corpora import read_lines
 from workshop.data.__main__ import main
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 from workshop.data.templates import amounts, times
 from workshop.data.templates.frames import (
     LANGUAGES,
@@ -159,13 +159,13 @@ def test_sources_are_unique_and_test_is_disjoint(languages: tuple[str, str]) -> 
     # Sources that differ only in punctuation and case must have one translation.
     meanings: dict[str, set[str]] = {}
     for pair in train + test:
-        meanings.setdefault(pair.source.casefold(), set()).add(text_fingerprint(pair.target))
+        meanings.setdefault(pair.source.casefold(), set()).add(make_fingerprint(pair.target))
     assert [source for source, targets in meanings.items() if len(targets) > 1] == []
 
 
 def test_excluded_lines_are_not_generated() -> None:
     train, test = split_pairs(("de", "en"), 500, seed=1)
-    excluded = {text_fingerprint(train[0].source), text_fingerprint(test[0].target)}
+    excluded = {make_fingerprint(train[0].source), make_fingerprint(test[0].target)}
     pairs = [pair for part in split_pairs(("de", "en"), 500, seed=1, excluded=excluded) for pair in part]
     assert train[0] not in pairs
     assert test[0] not in pairs

@@ -119,7 +119,7 @@ def test_cells_of_the_list_are_unescaped() -> None:
 def test_mutant_is_in_the_file_only_while_it_is_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.py").write_text("x = 1\n", encoding="utf-8")
-    with mutant_worker._mutated({"file": "a.py", "old": "1", "new": "2"}):
+    with mutant_worker._apply_mutant({"file": "a.py", "old": "1", "new": "2"}):
         assert Path("a.py").read_text(encoding="utf-8") == "x = 2\n"
     assert Path("a.py").read_text(encoding="utf-8") == "x = 1\n"
 
@@ -167,7 +167,12 @@ def test_soak_counts_failures() -> None:
 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:
-    assert [load.percentile([3.0, 1.0, 2.0, 4.0], fraction) for fraction in (0.25, 0.5, 0.95, 1)] == [1, 2, 4, 4]
+    assert [load.compute_percentile([3.0, 1.0, 2.0, 4.0], fraction) for fraction in (0.25, 0.5, 0.95, 1)] == [
+        1,
+        2,
+        4,
+        4,
+    ]
 
 
 # ---------------------------------------------------------------- fuzz and chaos
@@ -192,7 +197,7 @@ def test_fuzz_counts_errors_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ZeroDivisionError
 
     monkeypatch.setattr(fuzz, "Service", Broken)
-    (check,) = fuzz.requests_of_python(OPTIONS, no_log)
+    (check,) = fuzz.check_python_requests(OPTIONS, no_log)
     assert check.holds is False
 
 
@@ -203,7 +208,7 @@ def test_fuzz_of_javascript_fails_for_errors_and_frozen_tabs(
     line = f'{{"decks": {{"cases": 1, "read": 0, "errors": {errors}, "slowest": {slowest}}}}}\n'
     result = SimpleNamespace(returncode=0, stdout=line, stderr="")
     monkeypatch.setattr(fuzz.subprocess, "run", lambda *command, **options: result)
-    (check,) = fuzz.browser_code(OPTIONS, no_log)
+    (check,) = fuzz.check_browser_code(OPTIONS, no_log)
     assert check.holds is False
 
 
@@ -217,7 +222,7 @@ def test_kill_waits_for_the_beginning_and_ends_the_process(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_killed_downloads_are_completed() -> None:
-    assert [check.holds for check in chaos.downloads(OPTIONS, no_log)] == [True, True]
+    assert [check.holds for check in chaos.check_downloads(OPTIONS, no_log)] == [True, True]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1"])

@@ -27,7 +27,7 @@ async def send_result(
     disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
     HAS_LEFT.set(disconnect.done)
     try:
-        result = await _last_result(function, arguments)
+        result = await _find_last_result(function, arguments)
     except EndpointError as error:
         raise error.page_error from None
     finally:
@@ -36,7 +36,7 @@ async def send_result(
     await JSONResponse(values)(scope, receive, send)
 
 
-async def _last_result(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+async def _find_last_result(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     if not inspect.isasyncgenfunction(function):
         return await function(*arguments)
     result = None

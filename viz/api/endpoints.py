@@ -48,9 +48,9 @@ from headlight.viz.request_fields import (
     parse_texts,
 )
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR
-from headlight.viz.service.language_hints import hint_for_api_clients
+from headlight.viz.service.language_hints import make_api_hint
 from headlight.viz.service.model_json import model_json
-from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.payload import make_reliability_values
 from headlight.viz.service.request_queue import RequestQueue, fingerprint
 from headlight.viz.service.service import CachedResult, Service
 
@@ -86,14 +86,14 @@ class Endpoints:
             "model": answer.request.model,
             "source_language": model["source"],
             "target_language": model["target"],
-            "tokens": _token_values(answer),
+            "tokens": _make_token_values(answer),
             "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
             "seconds": round(timing.encode + timing.decode + timing.capture, 4),
             "cached": cached,
             "stopped": answer.stopped,
-            "reliability": reliability_values(answer.reliability),
-            "hint": hint_for_api_clients(self.service, answer),
+            "reliability": make_reliability_values(answer.reliability),
+            "hint": make_api_hint(self.service, answer),
             "partial": False,
         }
 
@@ -107,11 +107,11 @@ class Endpoints:
         return {
             "text": answer.text,
             "model": answer.request.model,
-            "tokens": _token_values(answer),
+            "tokens": _make_token_values(answer),
             "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
-            "reliability": reliability_values(self.service.read_back(unforced)),
-            "hint": hint_for_api_clients(self.service, answer),
+            "reliability": make_reliability_values(self.service.read_back(unforced)),
+            "hint": make_api_hint(self.service, answer),
         }
 
     def batch(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Endpoints:
         return {
             "model": name or self.service.default,
             "translations": [
-                _sentence_values(text, item if isinstance(item, str) else next(results))
+                _make_sentence_values(text, item if isinstance(item, str) else next(results))
                 for text, item in zip(texts, checked, strict=True)
             ],
         }
@@ -177,7 +177,7 @@ class Endpoints:
             # Rows of the maximum sum to more than one.
             "measures": _measures(answer, selection.kind, weights) if head != "max" else None,
             "meaning": ROWS_BY_KIND[selection.kind],
-            "hint": hint_for_api_clients(self.service, answer),
+            "hint": make_api_hint(self.service, answer),
         }
 
     def effects(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class Endpoints:
             "place": position,
             "predicted": {kind: sums.round(DECIMALS).tolist() for kind, sums in summary.heads.items()},
             "measured": [asdict(head) for head in summary.strongest],
-            "hint": hint_for_api_clients(self.service, answer),
+            "hint": make_api_hint(self.service, answer),
         }
 
     def scan(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class Endpoints:
             "text": answer.text,
             "model": answer.request.model,
             "findings": [finding.values() for finding in findings],
-            "hint": hint_for_api_clients(self.service, answer),
+            "hint": make_api_hint(self.service, answer),
         }
 
 
@@ -238,13 +238,13 @@ def translate_in_steps(
     raise PageError("data", "no_answer")
 
 
-def _token_values(answer: Translation) -> list[dict[str, Any]]:
+def _make_token_values(answer: Translation) -> list[dict[str, Any]]:
     return [
         {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)} for token in answer.target_tokens
     ]
 
 
-def _sentence_values(text: Any, result: Hypothesis | str) -> dict[str, Any]:
+def _make_sentence_values(text: Any, result: Hypothesis | str) -> dict[str, Any]:
     """Return the translation of one sentence of a batch, or its error. Greedy search computes no score."""
     if isinstance(result, str):
         return {"text": "", "log_probability": None, "score": None, "error": result}
@@ -264,7 +264,7 @@ def _split_values(values: Mapping[str, Any], fields: Sequence[Field]) -> tuple[d
     return own, {name: value for name, value in values.items() if name not in names}
 
 
-def endpoint_signature(endpoint: str) -> inspect.Signature:
+def make_endpoint_signature(endpoint: str) -> inspect.Signature:
     """Build the signature of an endpoint from the table of fields."""
     return inspect.Signature(
         [
@@ -288,14 +288,14 @@ def _default(row: Field) -> Any:
     return "" if row.default is None else row.default
 
 
-def endpoint_docstring(endpoint: str) -> str:
+def make_endpoint_docstring(endpoint: str) -> str:
     """Build the docstring of an endpoint from the phrases of its fields, for the API panel and MCP clients."""
     arguments = "\n".join(f"    {field.name}: {phrase(f'api_{field.name}')}" for field in parameters(endpoint))
     return f"{phrase(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {phrase(f'api_{endpoint}_returns')}\n"
 
 
 # The middleware checks argument names and counts against these signatures.
-ENDPOINTS = {name: endpoint_signature(name) for name in ENDPOINT_NAMES}
+ENDPOINTS = {name: make_endpoint_signature(name) for name in ENDPOINT_NAMES}
 
 
 def register_api(service: Service, threads: CapacityLimiter) -> None:
@@ -404,7 +404,7 @@ async def _run(
 def _set_signature(call: Callable[..., Any], name: str, signature: inspect.Signature) -> Callable[..., Any]:
     """Set the name, the types and the description that Gradio shows for an endpoint."""
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = endpoint_docstring(name)
+    call.__doc__ = make_endpoint_docstring(name)
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return call

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.settings import ANY_HOST, Settings
 
-MCP = re.compile(r"/gradio_api/mcp(/|$)")
-HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?")
+MCP_PATH = re.compile(r"/gradio_api/mcp(/|$)")
+HOST_PATTERN = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?")
 VARY_HEADERS = (
     b"host, x-forwarded-host, x-forwarded-proto, x-gradio-server"  # request headers that Gradio writes into a page
 )
@@ -29,7 +29,7 @@ def check_host(scope: Mapping[str, Any], path: str, settings: Settings) -> None:
     for host in _hosts(headers):
         if not _is_allowed(host, settings):
             raise PageError("data", "foreign_host", {"given": repr_short(host).strip('"')})
-    if MCP.match(path):
+    if MCP_PATH.match(path):
         own_hosts = set(_hosts(headers))
         for origin in (value for name, value in headers if name == b"origin"):
             host = urlsplit(origin).netloc if origin.isascii() else ""
@@ -49,7 +49,7 @@ def _hosts(headers: list[tuple[bytes, str]]) -> Iterator[str]:
 
 
 def _is_allowed(host: str, settings: Settings) -> bool:
-    match = HOST.fullmatch(host)
+    match = HOST_PATTERN.fullmatch(host)
     if match is None:
         return False
     name = match[1].lower().rstrip(".").strip("[]")

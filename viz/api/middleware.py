@@ -25,10 +25,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headlight.viz.api.arguments import bind, check_names, check_nesting, parse_json
 from headlight.viz.api.direct_calls import send_result
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.hosts import MCP, VARY_HEADERS, check_host
-from headlight.viz.api.openapi import OPENAPI_PATH, openapi_document
-from headlight.viz.api.routes import is_served, request_path
-from headlight.viz.api.streams import error_event, stream_job, stream_session
+from headlight.viz.api.hosts import MCP_PATH, VARY_HEADERS, check_host
+from headlight.viz.api.openapi import OPENAPI_PATH, make_openapi_document
+from headlight.viz.api.routes import get_request_path, is_served
+from headlight.viz.api.streams import make_error_event, stream_job, stream_session
 from headlight.viz.api.turns import Turns
 from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.errors import PageError, repr_short
@@ -36,19 +36,19 @@ from headlight.viz.server.call_routes import MAX_SESSION_CHARACTERS
 from headlight.viz.server.content_policy import SCRIPT_HASHES, content_policy
 from headlight.viz.server.event_stream import EVENT_STREAM_TYPE
 from headlight.viz.server.gradio_queue import SubscriberQueue, find_queue
-from headlight.viz.server.page_config import PageFunction, page_functions
+from headlight.viz.server.page_config import PageFunction, list_page_functions
 from headlight.viz.server.visitors import ADDRESS, PROGRAM, VISITOR, client_address
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.settings import Settings
 
-NAMED_CALL = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+NAMED_CALL_PATH = re.compile(r"/gradio_api/(?P<route>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 DIRECT_ROUTES = ("run", "api")  # Gradio's routes for calls whose response is the result
-DIRECT = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
-ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
+DIRECT_CALL = "headlight.direct"  # ASGI scope key: the endpoint and the arguments of such a call
+ANSWER_PATH = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 REQUEST_TIMEOUT_SECONDS = 30.0  # seconds until the request must be complete
-QUEUE = re.compile(r"/gradio_api/queue/join/?$")
-FORMER_CALLS = "/gradio_api/component_server"
-STATUS = {
+QUEUE_JOIN_PATH = re.compile(r"/gradio_api/queue/join/?$")
+FORMER_CALLS_PATH = "/gradio_api/component_server"
+STATUS_BY_ERROR = {
     "too_large": 413,
     "too_slow": 408,
     "not_json": 400,
@@ -74,7 +74,7 @@ def app_kwargs(
 ) -> dict[str, Any]:
     """Return the value of `launch(app_kwargs=…)`: the middleware, and our phrase for FastAPI validation errors."""
     guard = Middleware(RequestGuard, settings=settings, page=page, endpoints=endpoints)
-    return {"middleware": [guard], "exception_handlers": {RequestValidationError: _field_error}}
+    return {"middleware": [guard], "exception_handlers": {RequestValidationError: _make_field_error}}
 
 
 def response_headers(settings: Settings, script_hashes: Sequence[str] = ()) -> list[tuple[bytes, bytes]]:
@@ -95,7 +95,7 @@ def cache_headers(message: Message) -> list[tuple[bytes, bytes]]:
     return [(b"cache-control", b"private, no-cache"), (b"vary", VARY_HEADERS)]
 
 
-async def _field_error(_: Request, error: Any) -> JSONResponse:
+async def _make_field_error(_: Request, error: Any) -> JSONResponse:
     """Replace a FastAPI validation error, which would echo the input."""
     location = [str(part) for entry in error.errors() for part in entry.get("loc", ())][-1:]
     page_error = PageError("data", "wrong_field", {"name": repr_short(location[0] if location else "data").strip('"')})
@@ -168,7 +168,7 @@ class RequestGuard:
             if not started:
                 await refuse(send_with_headers, page_error)
             elif is_stream:  # send the error as an event; other responses can only be aborted
-                await send({"type": "http.response.body", "body": error_event(page_error)})
+                await send({"type": "http.response.body", "body": make_error_event(page_error)})
 
     @property
     def queue(self) -> SubscriberQueue | None:
@@ -176,35 +176,37 @@ class RequestGuard:
         return find_queue(self.page)
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method, path = scope["method"], request_path(scope)
+        method, path = scope["method"], get_request_path(scope)
         check_host(scope, path, self.settings)
         if not is_served(method, path):
             raise PageError("data", "nothing_here")
         scope = {**scope, ADDRESS: client_address(scope, on_a_space=self.settings.on_a_space)}
         VISITOR.set(Visitor(scope[ADDRESS]))
-        if path.rstrip("/") == FORMER_CALLS:  # from a page that was opened before an update; the error makes it reload
-            raise self._unknown_endpoint_error()
+        if (
+            path.rstrip("/") == FORMER_CALLS_PATH
+        ):  # from a page that was opened before an update; the error makes it reload
+            raise self._make_unknown_endpoint_error()
         if path in CANNED_RESPONSES and not (path.endswith("/schema") and getattr(self.page, "mcp_server", False)):
             status, values = CANNED_RESPONSES[path]
             await JSONResponse(values, status)(scope, receive, send)
             return
-        if self.queue is not None and method == "GET" and (answer := ANSWER.search(path)):
+        if self.queue is not None and method == "GET" and (answer := ANSWER_PATH.search(path)):
             if answer["event"]:
                 await stream_job(self.queue, answer["event"], receive, send)
             else:
                 await stream_session(self.queue, self.app, scope, receive, send)
             return
         if method == "GET" and path.rstrip("/") == OPENAPI_PATH:
-            await JSONResponse(openapi_document())(scope, receive, send)
+            await JSONResponse(make_openapi_document())(scope, receive, send)
             return
         checked_request = await self._read_and_check(scope, receive)
         if checked_request is None:
             return
-        if DIRECT in checked_request[0]:
-            name, arguments = checked_request[0][DIRECT]
+        if DIRECT_CALL in checked_request[0]:
+            name, arguments = checked_request[0][DIRECT_CALL]
             await send_result(self._endpoint(name), arguments, *checked_request, send)
             return
-        if method in ("GET", "HEAD") and not MCP.match(path):
+        if method in ("GET", "HEAD") and not MCP_PATH.match(path):
             await self.turns.run(scope[ADDRESS], partial(self.app, *checked_request), send)
             return
         await self.app(*checked_request, send)
@@ -216,7 +218,7 @@ class RequestGuard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > self.max_bytes):
-            raise self._too_large_error()
+            raise self._make_too_large_error()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return scope, receive  # no body
         try:
@@ -248,24 +250,24 @@ class RequestGuard:
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self.max_bytes:  # the body is longer than its content-length
-                raise self._too_large_error()
+                raise self._make_too_large_error()
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    def _too_large_error(self) -> PageError:
+    def _make_too_large_error(self) -> PageError:
         return PageError("data", "too_large", {"limit": self.max_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> dict[str, Any] | None:
         """Reject a body that does not match its route. Returns the completed body if arguments are missing."""
-        path = request_path(scope)
+        path = get_request_path(scope)
         named_call, queue_join, is_widget_call = (
-            NAMED_CALL.search(path),
-            QUEUE.search(path),
+            NAMED_CALL_PATH.search(path),
+            QUEUE_JOIN_PATH.search(path),
             path.startswith(f"/{FOLDER}/"),
         )
         route, name = (named_call["route"], named_call["name"]) if named_call else ("", "")
         if route.startswith("call") and name not in self.endpoints:
-            raise self._unknown_endpoint_error()
+            raise self._make_unknown_endpoint_error()
         scope[PROGRAM] = route.startswith("call")
         if not named_call and not queue_join and not is_widget_call and b"json" not in content_type.lower():
             return None
@@ -273,7 +275,7 @@ class RequestGuard:
         try:
             check_nesting(values)
         except PageError as error:
-            if MCP.match(path) and isinstance(values, dict) and isinstance(values.get("id"), str | int):
+            if MCP_PATH.match(path) and isinstance(values, dict) and isinstance(values.get("id"), str | int):
                 raise ToolError(values["id"], str(error)) from error
             raise
         if route == "call/v2":
@@ -298,10 +300,10 @@ class RequestGuard:
             function = self._function(name, values.get("fn_index"))
             if function is None:
                 if self.page is not None:  # unknown function, on which Gradio would fail
-                    raise self._unknown_endpoint_error()
+                    raise self._make_unknown_endpoint_error()
                 return data
             if route and function.is_queued and name not in self.endpoints:
-                raise self._unknown_endpoint_error()
+                raise self._make_unknown_endpoint_error()
             name = function.api_name
             if name not in self.endpoints and len(data) < function.input_count and not function.cancels_others:
                 raise PageError("data", "too_few_values", {"limit": function.input_count, "given": len(data)})
@@ -312,7 +314,7 @@ class RequestGuard:
         arguments = bind(self.endpoints[name], data)
         self._admit(scope, name)
         if route in DIRECT_ROUTES:
-            scope[DIRECT] = name, arguments
+            scope[DIRECT_CALL] = name, arguments
         return arguments
 
     def _admit(self, scope: Scope, name: str) -> None:
@@ -333,9 +335,9 @@ class RequestGuard:
 
     @cached_property
     def _functions(self) -> dict[int, PageFunction]:
-        return page_functions(self.page)
+        return list_page_functions(self.page)
 
-    def _unknown_endpoint_error(self) -> PageError:
+    def _make_unknown_endpoint_error(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
 
 
@@ -352,7 +354,7 @@ async def refuse(send: Send, error: PageError) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.word in ("too_large", "too_slow"):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
-    if STATUS.get(error.word) == 503:
+    if STATUS_BY_ERROR.get(error.word) == 503:
         headers.append((b"retry-after", str(error.values.get("seconds", 60)).encode()))
-    await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})
+    await send({"type": "http.response.start", "status": STATUS_BY_ERROR.get(error.word, 422), "headers": headers})
     await send({"type": "http.response.body", "body": body})

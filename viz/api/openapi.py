@@ -25,7 +25,7 @@ _TYPES: dict[Any, JsonObject] = {
 
 
 @cache
-def openapi_document() -> JsonObject:
+def make_openapi_document() -> JsonObject:
     """Return the OpenAPI 3.0 document as a dictionary."""
     error = {
         "type": "object",
@@ -34,9 +34,9 @@ def openapi_document() -> JsonObject:
     }
     paths: JsonObject = {}
     for name in ENDPOINTS:
-        paths[f"{API}/run/{name}"] = {"post": _direct_operation(name)}
+        paths[f"{API}/run/{name}"] = {"post": _make_direct_operation(name)}
         paths[f"{API}/call/v2/{name}"] = {"post": _start_operation(name)}
-        paths[f"{API}/call/v2/{name}/{{event_id}}"] = {"get": _events_operation(name)}
+        paths[f"{API}/call/v2/{name}/{{event_id}}"] = {"get": _make_events_operation(name)}
     return {
         "openapi": "3.0.3",
         "info": {"title": "Headlight", "description": phrase("line"), "version": __version__},
@@ -45,7 +45,7 @@ def openapi_document() -> JsonObject:
     }
 
 
-def _direct_operation(name: str) -> JsonObject:
+def _make_direct_operation(name: str) -> JsonObject:
     names = ", ".join(ENDPOINTS[name].parameters)
     data = {"type": "array", "items": {}, "minItems": 1, "description": f"{phrase('openapi_in_order')} {names}."}
     result = {"type": "array", "items": {"type": "object"}, "description": phrase(f"api_{name}_returns")}
@@ -80,7 +80,7 @@ def _start_operation(name: str) -> JsonObject:
     }
 
 
-def _events_operation(name: str) -> JsonObject:
+def _make_events_operation(name: str) -> JsonObject:
     event_id = {"name": "event_id", "in": "path", "required": True, "schema": {"type": "string"}}
     return {
         "operationId": f"{name}_events",

@@ -45,7 +45,7 @@ _SERVED = {
 }
 
 
-def request_path(scope: Mapping[str, Any]) -> str:
+def get_request_path(scope: Mapping[str, Any]) -> str:
     """Return the path of a request, without the root path."""
     path, root = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
     return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path

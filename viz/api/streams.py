@@ -26,7 +26,7 @@ HEARTBEAT_EVENT = b"event: heartbeat\ndata: null\n\n"  # Gradio's format
 CLOSE_EVENT = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
 
-def error_event(error: PageError) -> bytes:
+def make_error_event(error: PageError) -> bytes:
     """Encode an error as an event."""
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
@@ -60,7 +60,7 @@ async def _wait_for_answer(queue: SubscriberQueue, job: str, disconnect: asyncio
             await send({"type": "http.response.body", "body": partial, "more_body": True})
             continue
         if job not in queue.results:  # fetched by another request, or cancelled
-            return error_event(PageError("data", "no_answer"))
+            return make_error_event(PageError("data", "no_answer"))
         if time.monotonic() - last_sent > KEEP_ALIVE_SECONDS:
             last_sent = time.monotonic()
             await send({"type": "http.response.body", "body": HEARTBEAT_EVENT, "more_body": True})

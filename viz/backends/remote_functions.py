@@ -9,21 +9,21 @@ from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import queries
 from headlight.model.experiments.account import account_by_head, account_by_key, word_account
 from headlight.model.experiments.effects import (
-    effect_maps,
+    compute_sentence_head_effects,
+    make_effect_maps,
     measured_effects,
-    sentence_head_effects,
     summarise_effects,
 )
-from headlight.model.experiments.importance import all_ablation_losses
+from headlight.model.experiments.importance import measure_all_ablation_losses
 from headlight.model.experiments.logit_lens import decompose_logit, logit_lens
 from headlight.model.experiments.mask_removal import (
-    attention_masks,
     encode_batches,
     force_with_relaxed_mask,
+    make_attention_masks,
     translate_in_all_modes,
     translate_padded,
 )
-from headlight.model.experiments.patching import patched_shares
+from headlight.model.experiments.patching import measure_patched_shares
 from headlight.model.experiments.pooling import pool_text
 from headlight.model.experiments.scan import scan
 from headlight.model.experiments.score_parts import score_parts, weight_without
@@ -43,36 +43,36 @@ REMOTE_FUNCTIONS: Mapping[str, RemoteFunction] = MappingProxyType(
             translate_sentences,
             reverse_scores,
             back_translate,
-            all_ablation_losses,
+            measure_all_ablation_losses,
             summarise_effects,
             measured_effects,
-            patched_shares,
+            measure_patched_shares,
             scan,
             word_account,
             account_by_head,
             account_by_key,
             score_parts,
             weight_without,
-            effect_maps,
-            sentence_head_effects,
+            make_effect_maps,
+            compute_sentence_head_effects,
             count_heads,
             encode_batches,
             logit_lens,
-            attention_masks,
+            make_attention_masks,
             decompose_logit,
             force_with_relaxed_mask,
             translate_padded,
             run_tests,
             try_mistakes,
             translate_in_all_modes,
-            queries.encoder_activations,
+            queries.capture_encoder_activations,
             queries.apply_output_projection,
-            queries.parameter_rows,
+            queries.get_parameter_rows,
             queries.attribute_word,
             queries.encode_both_orders,
-            queries.first_change,
-            queries.word_erasure_curve,
-            queries.row_contributions,
+            queries.find_first_change,
+            queries.measure_word_erasure_curve,
+            queries.compute_row_contributions,
             queries.apply_norm,
             queries.position_table,
             Judge.without_words,

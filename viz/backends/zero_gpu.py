@@ -14,7 +14,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.backends.remote_functions import REMOTE_FUNCTIONS, function_name
 from headlight.viz.errors import PageError
 from headlight.viz.service.backend import LocalBackend, RemoteFunction, last_progress
-from headlight.viz.service.loaded_models import LoadedModels, model_key
+from headlight.viz.service.loaded_models import LoadedModels, make_model_key
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.record_codec import decode, encode
 
@@ -70,7 +70,7 @@ def zero_gpu_backend(models: LoadedModels) -> ZeroGpuBackend | None:
     worker_models: dict[tuple[str, str], Any] = {}  # used in the worker process; empty in this one
 
     def compute(card: ModelCard, name: str, arguments: bytes) -> bytes:
-        key = model_key(card)
+        key = make_model_key(card)
         if key not in worker_models:
             if len(worker_models) == MAX_WORKER_MODELS:
                 del worker_models[next(iter(worker_models))]

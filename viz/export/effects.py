@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from headlight.model.experiments.account import likeliest_rival
-from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps
+from headlight.model.experiments.account import find_likeliest_rival
+from headlight.model.experiments.effects import LIKELIEST, Rival, make_effect_maps
 from headlight.model.measures.map_reduction import drop_special, mean_map, merge_words
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import AttentionMap, Translation, read_only
@@ -51,7 +51,7 @@ def effect_sentence(service: Service, translation: Translation, selection: Selec
     if position is not None:
         names["word"] = make_visible(translation.target_tokens[position].text.strip())
         rival = selected_rival(selection)
-        token_id = rival if isinstance(rival, int) else likeliest_rival(translation, position)
+        token_id = rival if isinstance(rival, int) else find_likeliest_rival(translation, position)
         tokenizer = service.model_info(translation.request.model).target_tokenizer
         names["rival"] = truncate(make_visible(tokenizer.label(token_id).strip()))
     return phrase(f"export_effect_on_{subject}{'_lead' if selection.lead else ''}", language, **names)
@@ -62,7 +62,7 @@ def effect_map(service: Service, translation: Translation, selection: Selection)
     layers, heads = selected_heads(translation, selection)
     rival, position = selected_rival(selection), chosen_word(selection)
     maps: Float64Array = service.run_on_translator(  # [layer, head, query, key]
-        translation.request.model, effect_maps, translation, selection.kind, rival, position
+        translation.request.model, make_effect_maps, translation, selection.kind, rival, position
     )
     single = [translation.attention_map(selection.kind, layer, head) for layer in layers for head in heads]
     weights = maps[layers.start : layers.stop, heads.start : heads.stop].sum(axis=(0, 1)).astype(np.float32)

@@ -53,9 +53,9 @@ def _build_values() -> dict[str, Any]:
         "weights": {name: _to_lists(matrix) for name, matrix in numbers.matrices().items()},
         "trace": {name: _to_lists(tensor) for name, tensor in numbers.main_trace().items()},
         "printed": {name: _to_lists(array) for name, array in printed_numbers().items()},
-        "parts": [_part_json(part) for part in BUILD_PARTS],
+        "parts": [_encode_part(part) for part in BUILD_PARTS],
         "stages": STAGES,
-        "variants": {name: variant_json(result) for name, result in read_file().results.items()},
+        "variants": {name: encode_variant(result) for name, result in read_file().results.items()},
         "rows_to_draw": [
             {
                 "source": row.source,
@@ -73,7 +73,7 @@ def _to_lists(array: np.ndarray[Any, Any]) -> Any:
     return np.round(array.astype(float), DECIMALS).tolist()
 
 
-def _part_json(part: BuildPart) -> dict[str, Any]:
+def _encode_part(part: BuildPart) -> dict[str, Any]:
     candidates = [candidate.text for candidate in GAPS[part.name].candidates] if part.name in GAPS else []
     return {
         "name": part.name,
@@ -86,13 +86,13 @@ def _part_json(part: BuildPart) -> dict[str, Any]:
     }
 
 
-def variant_json(result: VariantResult) -> dict[str, Any]:
+def encode_variant(result: VariantResult) -> dict[str, Any]:
     """Return the results of a trained variant for the page."""
     return {
         "loss": result.loss,
         "right_count": result.right_count,
-        "main": _sentence_json(result.main),
-        "failing": None if result.failing is None else _sentence_json(result.failing),
+        "main": _encode_sentence(result.main),
+        "failing": None if result.failing is None else _encode_sentence(result.failing),
         "fails_at_median": result.fails_at_median,
         "starts": result.starts,
         "perfect_starts": result.perfect_starts,
@@ -101,7 +101,7 @@ def variant_json(result: VariantResult) -> dict[str, Any]:
     }
 
 
-def _sentence_json(sentence: TranslatedSentence) -> dict[str, Any]:
+def _encode_sentence(sentence: TranslatedSentence) -> dict[str, Any]:
     has_end = sentence.output[-1:] == (END,)
     words = sentence.output[:-1] if has_end else sentence.output
     return {"source": sentence.source, "expected": sentence.expected, "written": words, "ended": has_end}
@@ -110,12 +110,12 @@ def _sentence_json(sentence: TranslatedSentence) -> dict[str, Any]:
 def run_build_line(values: Mapping[str, Any]) -> dict[str, Any]:
     """Fill the gap of a part with a line, or cross-attention with selected inputs, and run the part's test."""
     if values.get("part") == "cross":
-        return verdict_json(run_sides(check_sides(values.get("sides"))))
+        return encode_verdict(run_sides(check_sides(values.get("sides"))))
     part, text = check_part(values.get("part")), values.get("text")
     if not isinstance(text, str):
         raise PageError("text", "wrong_type", {"name": "text", "given": repr_short(text), "needed": '"q @ k"'})
     try:
-        return verdict_json(run_line(part, text))
+        return encode_verdict(run_line(part, text))
     except LineError as error:
         return {"text": text, "passes": False, "unread": {"reason": error.reason, "given": error.text}}
 
@@ -136,7 +136,7 @@ def check_sides(sides: Any) -> dict[str, str]:
     return dict(sides)
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
+def encode_verdict(verdict: Verdict) -> dict[str, Any]:
     """Return the result of a line that ran for the page."""
     failure = verdict.failure
     return {

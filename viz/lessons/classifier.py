@@ -33,7 +33,7 @@ from headlight.viz.lessons.result_figures import (
     Table,
     TextPhraseOrNumber,
 )
-from headlight.viz.lessons.review import OWN, REVIEW, review_text
+from headlight.viz.lessons.review import OWN, REVIEW, get_review_text
 from headlight.viz.token_labels import make_visible, truncate
 
 OPPOSITES = ("good", "bad")
@@ -52,7 +52,7 @@ class WordContribution:
 
 def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribution]]:
     """Return the verdict on the selected review, and its words. Raise a `PageError` for a blank review."""
-    text = review_text(inputs)
+    text = get_review_text(inputs)
     if is_blank(text):
         raise PageError("text", "blank_text")
     judgement, erasure = inputs.run_judge(judge_with_erasure, text, sys.maxsize, math.inf)
@@ -66,7 +66,7 @@ def judge_review(inputs: ExperimentInput) -> tuple[Judgement, list[WordContribut
     return judgement, words
 
 
-def erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_erasure_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Erase words from a review and classify the remaining words."""
     judgement, words = judge_review(inputs)
     erased = [words[index] for index in inputs.values["erased"] if index < len(words)]
@@ -98,7 +98,7 @@ def _format_signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
-def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the contribution of each word to the verdict with the effect of erasing the word."""
     judgement, words = judge_review(inputs)
     names = [word.label for word in words]
@@ -128,7 +128,7 @@ def contributions_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(charts), deviations), numbers)
 
 
-def negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the effect of "not" on a positive and on a negative word."""
     good, bad = (inputs.run_judge(measure_negation, word) for word in OPPOSITES)
     rows: list[list[TextPhraseOrNumber]] = [
@@ -144,7 +144,7 @@ def negation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers, correct_option=correct)
 
 
-def heads_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_heads_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the word's attention in the layer that attends most to "not", and the effect of ablating each head."""
     result: NegationResult = inputs.run_judge(measure_negation, inputs.values["word"])
     layers, count = result.log_odds_without_head.shape
@@ -186,7 +186,7 @@ VERDICT = Lesson(
             code=Code(Judge.without_words, "token.word not in words"),
             formula=r"p = \frac{1}{1 + e^{-z}}",
             numbers=(r"z = @log_odds, \quad p = @probability", r"z' = @log_odds_rest, \quad p' = @rest"),
-            experiment=Experiment(erasure_experiment, (REVIEW, OWN, PositionPicker("erased"))),
+            experiment=Experiment(run_erasure_experiment, (REVIEW, OWN, PositionPicker("erased"))),
             tab="sentiment",
             claims=("erasing_is_asking_again",),
         ),
@@ -195,7 +195,7 @@ VERDICT = Lesson(
             code=Code(SelfAttentionClassifier.token_contributions, "x @ self.verdict.weight[0]"),
             formula=r"z = b + \sum_t s_t",
             numbers=(r"@bias + @sum = @log_odds",),
-            experiment=Experiment(contributions_experiment, (REVIEW, OWN)),
+            experiment=Experiment(run_contributions_experiment, (REVIEW, OWN)),
             tab="sentiment",
             claims=("shares_add_up_to_the_verdict", "shares_hardly_tell_words_apart"),
         ),
@@ -204,7 +204,7 @@ VERDICT = Lesson(
             code=Code(Judge.judge, "log_odds = sum(shares) + bias"),
             formula=r"\Delta z = z(\text{not } w) - z(w)",
             numbers=(r"\Delta z(\text{good}) = @good", r"\Delta z(\text{bad}) = @bad"),
-            experiment=Experiment(negation_experiment),
+            experiment=Experiment(run_negation_experiment),
             question=QuestionSpec("experiment", options=("down", "up", "opposite")),
             claims=("not_turns_both_ways",),
         ),
@@ -213,7 +213,7 @@ VERDICT = Lesson(
             code=Code(Judge.without_head, "scale_heads(head, 0.0)"),
             formula=r"w_{h} = 0",
             numbers=(r"z = @before \to @after",),
-            experiment=Experiment(heads_experiment, (Choice("word", OPPOSITES, "bad"),)),
+            experiment=Experiment(run_heads_experiment, (Choice("word", OPPOSITES, "bad"),)),
             claims=("a_layer_looks_for_not", "one_head_matters_most"),
         ),
     ),

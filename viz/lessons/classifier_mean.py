@@ -21,8 +21,8 @@ from headlight.viz.lessons.result_figures import (
     TextOrPhrase,
     TextPhraseOrNumber,
 )
-from headlight.viz.lessons.review import review_text
-from headlight.viz.lessons.worked_figures import fixed_text, term_text
+from headlight.viz.lessons.review import get_review_text
+from headlight.viz.lessons.worked_figures import format_fixed, format_term
 from headlight.viz.token_labels import make_visible, truncate
 
 Float64Array = npt.NDArray[np.float64]
@@ -35,9 +35,9 @@ VALUE_DIGITS, SUM_DIGITS, MEAN_DIGITS, PRODUCT_DIGITS = 5, 4, 5, 4
 PADDING = Slider("padding", 0, 12, 4)
 
 
-def pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Average the vectors of a review and classify the average."""
-    text = review_text(inputs)
+    text = get_review_text(inputs)
     if is_blank(text):
         raise PageError("text", "blank_text")
     pooled: PooledText = inputs.run_judge(pool_text, text, inputs.values["padding"])
@@ -48,18 +48,18 @@ def pooling_experiment(inputs: ExperimentInput) -> ExperimentResult:
     numbers: dict[str, TextPhraseOrNumber] = {
         "tokens": count, "padding": padding, "places": count + padding, "width": len(pooled.mean),
         "first": dimensions[0],
-        "sum": fixed_text(float(pooled.vectors[:count, dimensions[0]].sum(dtype=np.float64)), SUM_DIGITS),
-        "mean": fixed_text(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
-        "weight": term_text(float(pooled.weight[dimensions[0]]), MEAN_DIGITS),
-        "mean_term": term_text(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
-        "product": fixed_text(float(products[dimensions[0]]), PRODUCT_DIGITS),
-        "log_odds": fixed_text(pooled.log_odds, 3), "minus_log_odds": fixed_text(-pooled.log_odds, 3),
-        "probability": fixed_text(probability(pooled.log_odds), 3),
-        "padded_probability": fixed_text(probability(with_padding), 3),
+        "sum": format_fixed(float(pooled.vectors[:count, dimensions[0]].sum(dtype=np.float64)), SUM_DIGITS),
+        "mean": format_fixed(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
+        "weight": format_term(float(pooled.weight[dimensions[0]]), MEAN_DIGITS),
+        "mean_term": format_term(float(pooled.mean[dimensions[0]]), MEAN_DIGITS),
+        "product": format_fixed(float(products[dimensions[0]]), PRODUCT_DIGITS),
+        "log_odds": format_fixed(pooled.log_odds, 3), "minus_log_odds": format_fixed(-pooled.log_odds, 3),
+        "probability": format_fixed(probability(pooled.log_odds), 3),
+        "padded_probability": format_fixed(probability(with_padding), 3),
     }  # fmt: skip
     facts = ("padded",) if padding else ()
     figures = (
-        vectors_heatmap(pooled),
+        make_vectors_heatmap(pooled),
         worked_table(pooled, dimensions, products),
         sum_table(pooled, dimensions, products),
     )
@@ -71,7 +71,7 @@ def probability(log_odds: float) -> float:
     return float(1 / (1 + np.exp(-log_odds)))
 
 
-def vectors_heatmap(pooled: PooledText) -> ResultFigure:
+def make_vectors_heatmap(pooled: PooledText) -> ResultFigure:
     """Show the vectors of tokens and padding, and the average below them."""
     rows: list[TextOrPhrase] = [truncate(make_visible(label)) for label in pooled.labels]
     rows += [Phrase("padding_row")] * (len(pooled.vectors) - len(rows))
@@ -86,22 +86,25 @@ def worked_table(pooled: PooledText, dimensions: list[int], products: Float64Arr
     vectors = pooled.vectors[:count, dimensions].astype(np.float64)
     row_count = count if count <= MAX_ROWS else MAX_ROWS - 1
     rows: list[list[TextPhraseOrNumber]] = [
-        [truncate(make_visible(label)), *(fixed_text(value, VALUE_DIGITS) for value in vector)]
+        [truncate(make_visible(label)), *(format_fixed(value, VALUE_DIGITS) for value in vector)]
         for label, vector in zip(pooled.labels[:row_count], vectors, strict=False)
     ]
     if row_count < count:
         others = vectors[row_count:].sum(axis=0)
         name = Phrase("other_tokens", {"count": count - row_count})
-        rows.append([name, *(fixed_text(value, VALUE_DIGITS) for value in others)])
+        rows.append([name, *(format_fixed(value, VALUE_DIGITS) for value in others)])
     sums = vectors.sum(axis=0)
-    rows.append([Phrase("sum_row"), *(fixed_text(value, SUM_DIGITS) for value in sums)])
-    means = [fixed_text(float(pooled.mean[dimension]), MEAN_DIGITS) for dimension in dimensions]
+    rows.append([Phrase("sum_row"), *(format_fixed(value, SUM_DIGITS) for value in sums)])
+    means = [format_fixed(float(pooled.mean[dimension]), MEAN_DIGITS) for dimension in dimensions]
     rows.append([Phrase("divided_row", {"count": count}), *means])
     rows.append(
-        [Phrase("weight_row"), *(fixed_text(float(pooled.weight[dimension]), MEAN_DIGITS) for dimension in dimensions)]
+        [
+            Phrase("weight_row"),
+            *(format_fixed(float(pooled.weight[dimension]), MEAN_DIGITS) for dimension in dimensions),
+        ]
     )
     rows.append(
-        [Phrase("product_row"), *(fixed_text(float(products[dimension]), PRODUCT_DIGITS) for dimension in dimensions)]
+        [Phrase("product_row"), *(format_fixed(float(products[dimension]), PRODUCT_DIGITS) for dimension in dimensions)]
     )
     columns = (Phrase("token"), *(Phrase("dimension", {"dimension": dimension}) for dimension in dimensions))
     return Table(Phrase("worked"), columns, rows, highlighted_row=len(rows) - 1)
@@ -115,9 +118,9 @@ def sum_table(pooled: PooledText, dimensions: list[int], products: Float64Array)
     ]
     terms.append((Phrase("product_rest", {"count": len(products) - len(dimensions)}), other_products))
     terms.append((Phrase("bias_row"), pooled.bias))
-    rows: list[list[TextPhraseOrNumber]] = [[name, fixed_text(value, PRODUCT_DIGITS)] for name, value in terms]
-    rows.append([Phrase("sum_z"), fixed_text(pooled.log_odds, 3)])
-    rows.append([Phrase("sigmoid_row"), fixed_text(probability(pooled.log_odds), 3)])
+    rows: list[list[TextPhraseOrNumber]] = [[name, format_fixed(value, PRODUCT_DIGITS)] for name, value in terms]
+    rows.append([Phrase("sum_z"), format_fixed(pooled.log_odds, 3)])
+    rows.append([Phrase("sigmoid_row"), format_fixed(probability(pooled.log_odds), 3)])
     return Table(Phrase("added"), (Phrase("term"), Phrase("value")), rows, highlighted_row=len(rows) - 1)
 
 
@@ -132,7 +135,7 @@ def mean_step(review: tuple[Control, ...]) -> Step:
             r"w_{@first} \cdot m_{@first} = @weight \cdot @mean_term = @product",
             r"p = \frac{1}{1 + e^{@minus_log_odds}} = @probability",
         ),
-        experiment=Experiment(pooling_experiment, (*review, PADDING)),
+        experiment=Experiment(run_pooling_experiment, (*review, PADDING)),
         tab="sentiment",
         claims=("the_verdict_can_be_checked_by_hand", "padding_counts_in_no_average"),
     )

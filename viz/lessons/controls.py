@@ -120,18 +120,20 @@ def check_controls(controls: tuple[Control, ...], value: Any, settings: Settings
     value = value or {}
     unknown = sorted(set(value) - {control.name for control in controls})
     if unknown:
-        raise PageError("set", "unknown_name", {"given": repr_short(unknown[0]), "choices": _names(controls)})
+        raise PageError("set", "unknown_name", {"given": repr_short(unknown[0]), "choices": _join_names(controls)})
     return {
-        control.name: control.check(value[control.name], settings) if control.name in value else _default_value(control)
+        control.name: control.check(value[control.name], settings)
+        if control.name in value
+        else _get_default_value(control)
         for control in controls
     }
 
 
-def _names(controls: tuple[Control, ...]) -> str:
+def _join_names(controls: tuple[Control, ...]) -> str:
     return ", ".join(control.name for control in controls)
 
 
-def _default_value(control: Control) -> Any:
+def _get_default_value(control: Control) -> Any:
     return next(
         getattr(control, control_field.name) for control_field in fields(control) if control_field.name == "start"
     )

@@ -1,11 +1,11 @@
 """The experiment of a step: controls as data, and one function that computes figures from their values.
 
-    def spread(inputs: ExperimentInput) -> ExperimentResult:
+    def run_spread_experiment(inputs: ExperimentInput) -> ExperimentResult:
         result = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
         return ExperimentResult((LinePlot(…),), numbers={"raw": result.raw})
 
     Step("spread", code=Code(attention_scores, "* scale"), formula=…,
-         experiment=Experiment(spread, (Choice("width", ("4", "64"), "64", as_slider=True), Button("seed"))))
+         experiment=Experiment(run_spread_experiment, (Choice("width", ("4", "64"), "64"), Button("seed"))))
 
 The function must be deterministic, because its results are cached. It should take at most a second, because visitors
 wait in one queue. A visitor's new setting replaces the queued one.

@@ -25,7 +25,7 @@ from headlight.viz.lessons.worked_figures import NumberBlock, NumberBlocks
 NUMBER = Slider("number", 0, SENTENCES * TOKENS * D_MODEL - 1, 7)
 
 
-def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Follow one number of a tiny batch through the split into heads, and through a view without the transpose."""
     shapes = head_shapes()
     number = int(shapes.batch.flat[inputs.values["number"]])
@@ -34,10 +34,10 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
     view = f"x.view({SENTENCES}, {TOKENS}, {HEADS}, {HEAD_WIDTH})"
     wrong_view = f"x.view({SENTENCES}, {HEADS}, {TOKENS}, {HEAD_WIDTH})"
     figures = (
-        number_blocks("batch", "x", shapes.batch, number),
-        number_blocks("viewed", view, shapes.viewed, number),
-        number_blocks("transposed", f"{view}.transpose(1, 2)", shapes.transposed, number),
-        number_blocks("mixed", wrong_view, shapes.mixed, number),
+        make_number_blocks("batch", "x", shapes.batch, number),
+        make_number_blocks("viewed", view, shapes.viewed, number),
+        make_number_blocks("transposed", f"{view}.transpose(1, 2)", shapes.transposed, number),
+        make_number_blocks("mixed", wrong_view, shapes.mixed, number),
     )
     numbers: dict[str, TextPhraseOrNumber] = {
         "number": number, "sentence": sentence + 1, "own_token": token + 1, "dimension": dimension,
@@ -47,10 +47,10 @@ def shapes_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "split": join_indices(split), "mixed": join_indices(mixed),
         "misplaced": int((shapes.mixed != shapes.transposed).sum()), "total": shapes.batch.size,
     }  # fmt: skip
-    return ExperimentResult(figures, numbers, correct_option=wrong_view_option(shapes))
+    return ExperimentResult(figures, numbers, correct_option=find_wrong_view_option(shapes))
 
 
-def wrong_view_option(shapes: HeadShapes) -> str:
+def find_wrong_view_option(shapes: HeadShapes) -> str:
     """Return the effect of the view without the transpose: "error", the "same" tensor, or "mixed" numbers."""
     if shapes.mixed.shape != shapes.transposed.shape:
         return "error"
@@ -62,7 +62,7 @@ def join_indices(place: tuple[int, ...]) -> str:
     return ", ".join(map(str, place))
 
 
-def number_blocks(name: str, code: str, tensor: IntArray, number: int) -> NumberBlocks:
+def make_number_blocks(name: str, code: str, tensor: IntArray, number: int) -> NumberBlocks:
     """Return a tensor as blocks of its last two axes. The colour of a cell is the head of its number."""
     shape = tensor.shape
     blocks = []
@@ -72,7 +72,7 @@ def number_blocks(name: str, code: str, tensor: IntArray, number: int) -> Number
             values = part.tolist()
             blocks.append(
                 NumberBlock(
-                    block_name(name, sentence + 1, index + 1),
+                    label_block(name, sentence + 1, index + 1),
                     [[str(value) for value in row] for row in values],
                     [[value % 10 // HEAD_WIDTH for value in row] for row in values],
                 )
@@ -83,7 +83,7 @@ def number_blocks(name: str, code: str, tensor: IntArray, number: int) -> Number
     )
 
 
-def block_name(tensor: str, sentence: int, index: int) -> TextOrPhrase:
+def label_block(tensor: str, sentence: int, index: int) -> TextOrPhrase:
     """Name a block by the indices of its leading axes."""
     values = {"sentence": sentence, "index": index}
     return Phrase({"batch": "of_sentence", "viewed": "of_token"}.get(tensor, "of_head"), values)
@@ -99,7 +99,7 @@ SHAPES_STEP = Step(
         r"[1, n, @d_model] \to [1, n, @heads, @head_width]",
         r"\to [1, @heads, n, @head_width]",
     ),
-    experiment=Experiment(shapes_experiment, (NUMBER,)),
+    experiment=Experiment(run_shapes_experiment, (NUMBER,)),
     question=QuestionSpec("experiment", options=("error", "same", "mixed")),
     claims=("numbers_name_their_place", "a_view_without_the_transpose_mixes_tokens"),
 )

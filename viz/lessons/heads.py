@@ -6,10 +6,10 @@ import numpy as np
 
 from headlight.model.core.attention import MultiHeadAttention, attention_scores, masked_softmax
 from headlight.model.experiments.head_splits import (
-    attention_parameters,
-    random_projections,
+    compute_unscaled_weights,
+    count_attention_parameters,
+    make_random_projections,
     resplit_attention,
-    unscaled_weights,
 )
 from headlight.model.experiments.scaling import measure_scaling, softmax_gradient
 from headlight.model.records import FloatArray
@@ -33,8 +33,8 @@ COUNTS = (1, 2, 4, 8)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SHOWN_WEIGHTS = 8  # weights per row
 FIRST_WIDTH, LATER_WIDTH = 4, 64  # widths that the question compares
-SATURATED_FROM = 0.75  # mean largest weight of a row from which softmax counts as saturated
-VANISHED_BELOW = 0.03  # slope at the largest weight, at most 0.25, below which the model no longer learns
+MIN_SATURATED_WEIGHT = 0.75  # softmax counts as saturated if the mean of the rows' largest weights is at least this
+MIN_GRADIENT = 0.03  # w(1 - w), at most 0.25, at the largest weight; a smaller gradient counts as vanished
 WIDTH_RATIOS = {"twice": 2, "four": 4, "sixteen": 16}
 
 HEADS_CONTROL = Choice("heads", tuple(map(str, COUNTS)), "8")
@@ -48,14 +48,16 @@ STREAM = "encoder.embedding.stream"
 # ---------------------------------------------------------------- one head or many
 
 
-def split_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_split_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Split the queries and keys of one layer into another number of heads."""
-    layer, queries, keys = layer_queries_and_keys(inputs)
-    heads = nearest_divisor(int(inputs.values["heads"]), queries)
+    layer, queries, keys = find_most_diverse_layer(inputs)
+    heads = find_head_count(int(inputs.values["heads"]), queries)
     maps = resplit_attention(queries, keys, heads)
     tokens, row = (
         inputs.tokens,
-        most_diverse_row(maps if heads > 1 else resplit_attention(queries, keys, nearest_divisor(COUNTS[-1], queries))),
+        find_most_diverse_row(
+            maps if heads > 1 else resplit_attention(queries, keys, find_head_count(COUNTS[-1], queries))
+        ),
     )
     best = maps[:, row].argmax(axis=-1)
     heatmaps = [
@@ -76,17 +78,17 @@ def split_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((SideBySide(heatmaps, small=True), table), numbers, ("one",) if heads == 1 else ())
 
 
-def head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the cost and benefit of each number of heads."""
-    layer, queries, keys = layer_queries_and_keys(inputs)
+    layer, queries, keys = find_most_diverse_layer(inputs)
     joined = queries.shape[0] * queries.shape[2]
     d_model = inputs.model_info.model.config.d_model
     rows: list[list[TextPhraseOrNumber]] = []
     counts: dict[int, float] = {}
-    for heads in dict.fromkeys(nearest_divisor(count, queries) for count in COUNTS):
+    for heads in dict.fromkeys(find_head_count(count, queries) for count in COUNTS):
         maps = resplit_attention(queries, keys, heads)
-        counts[heads] = distinct_keys(maps)
-        cost = attention_parameters(d_model, heads, joined // heads)
+        counts[heads] = count_distinct_keys(maps)
+        cost = count_attention_parameters(d_model, heads, joined // heads)
         rows.append(
             [str(heads), str(joined // heads), f"{cost:,}", f"{counts[heads]:.2f}", float(maps.max(axis=-1).mean())]
         )
@@ -107,41 +109,41 @@ def head_counts_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((table, bars), numbers)
 
 
-def layer_queries_and_keys(inputs: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
+def find_most_diverse_layer(inputs: ExperimentInput) -> tuple[int, FloatArray, FloatArray]:
     """Return the encoder layer whose heads differ most, and its queries and keys, `[heads, tokens, width]`.
 
     The queries and keys come from the model, or from random projections of the same size.
     """
-    pairs = all_queries_and_keys(inputs)
-    variety = [distinct_keys(resplit_attention(*pair, len(pair[0]))) for pair in pairs]
+    pairs = capture_queries_and_keys(inputs)
+    variety = [count_distinct_keys(resplit_attention(*pair, len(pair[0]))) for pair in pairs]
     layer = int(np.argmax(variety))
     queries, keys = pairs[layer]
     if inputs.values.get("matrices") == "random":
         stream = inputs.tensors(STREAM)[STREAM]
-        queries, keys = random_projections(stream, queries.shape[0] * queries.shape[2], inputs.values["seed"])
+        queries, keys = make_random_projections(stream, queries.shape[0] * queries.shape[2], inputs.values["seed"])
     return layer, queries, keys
 
 
-def all_queries_and_keys(inputs: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
-    """Return the queries and keys of each encoder layer."""
+def capture_queries_and_keys(inputs: ExperimentInput) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the queries and keys of each encoder layer, `[heads, tokens, width]`."""
     layers = range(len(inputs.translation.attention.encoder))
     names = [(f"{ATTENTION.format(layer)}.queries", f"{ATTENTION.format(layer)}.keys") for layer in layers]
     result = inputs.tensors(*(name for pair in names for name in pair))
     return [(result[queries], result[keys]) for queries, keys in names]
 
 
-def nearest_divisor(heads: int, queries: FloatArray) -> int:
-    """Return the number of heads, or the next smaller one in `COUNTS` that divides the width."""
+def find_head_count(heads: int, queries: FloatArray) -> int:
+    """Return the largest number in `COUNTS` that is at most `heads` and divides the joined width of all heads."""
     joined = queries.shape[0] * queries.shape[2]
     return max(count for count in COUNTS if count <= heads and joined % count == 0)
 
 
-def most_diverse_row(maps: FloatArray) -> int:
-    """Return the row whose heads favour the most distinct keys; `maps` is `[heads, rows, keys]`."""
+def find_most_diverse_row(maps: FloatArray) -> int:
+    """Return the index of the row whose heads favour the most distinct keys; `maps` is `[heads, rows, keys]`."""
     return int(np.argmax([len(set(column.tolist())) for column in maps.argmax(axis=-1).T]))
 
 
-def distinct_keys(maps: FloatArray) -> float:
+def count_distinct_keys(maps: FloatArray) -> float:
     """Return how many distinct keys the heads of a row favour, averaged over rows; `maps` is `[heads, rows, keys]`."""
     best = maps.argmax(axis=-1)  # [heads, rows]
     return float(np.mean([len(set(column.tolist())) for column in best.T]))
@@ -150,8 +152,8 @@ def distinct_keys(maps: FloatArray) -> float:
 # ---------------------------------------------------------------- why √d_k
 
 
-def spread_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Plot the spread of scores over the width of the vectors, without the division and with it."""
+def run_spread_experiment(inputs: ExperimentInput) -> ExperimentResult:
+    """Plot the scores' standard deviation over the width of the vectors, with and without the division by √d_k."""
     results = {width: measure_scaling(width, inputs.values["seed"]) for width in WIDTHS}
     width = int(inputs.values["width"])
     measurement = results[width]
@@ -161,10 +163,10 @@ def spread_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "first": results[FIRST_WIDTH].raw, "later": results[LATER_WIDTH].raw, "ratio": ratio,
     }  # fmt: skip
     correct = min(WIDTH_RATIOS, key=lambda name: abs(np.log(ratio / WIDTH_RATIOS[name])))
-    return ExperimentResult((_width_plot("spread", inputs, "raw", "scaled"),), numbers, correct_option=correct)
+    return ExperimentResult((_plot_over_widths("spread", inputs, "raw", "scaled"),), numbers, correct_option=correct)
 
 
-def saturation_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_saturation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show how softmax saturates if scores are far apart: one weight becomes almost 1."""
     measurement = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
     labels = [str(index + 1) for index in range(SHOWN_WEIGHTS)]
@@ -177,24 +179,24 @@ def saturation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "raw": measurement.raw_largest,
         "scaled": measurement.scaled_largest,
     }
-    plot = _width_plot("largest", inputs, "raw_largest", "scaled_largest")
+    plot = _plot_over_widths("largest", inputs, "raw_largest", "scaled_largest")
     return ExperimentResult(
-        (SideBySide(charts), plot), numbers, () if measurement.raw_largest >= SATURATED_FROM else ("narrow",)
+        (SideBySide(charts), plot), numbers, () if measurement.raw_largest >= MIN_SATURATED_WEIGHT else ("narrow",)
     )
 
 
-def gradient_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_gradient_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the gradient of softmax, which vanishes if one weight is almost 1."""
     measurement = measure_scaling(int(inputs.values["width"]), inputs.values["seed"])
-    plot = _width_plot("slope", inputs, "raw_gradient", "scaled_gradient", powers=("x", "y"))
+    plot = _plot_over_widths("slope", inputs, "raw_gradient", "scaled_gradient", powers=("x", "y"))
     numbers: dict[str, TextPhraseOrNumber] = {
         "width": measurement.width, "raw": measurement.raw_gradient, "scaled": measurement.scaled_gradient,
         "times": measurement.scaled_gradient / measurement.raw_gradient,
     }  # fmt: skip
-    return ExperimentResult((plot,), numbers, () if measurement.raw_gradient < VANISHED_BELOW else ("narrow",))
+    return ExperimentResult((plot,), numbers, () if measurement.raw_gradient < MIN_GRADIENT else ("narrow",))
 
 
-def _width_plot(
+def _plot_over_widths(
     title: str, inputs: ExperimentInput, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)
 ) -> LinePlot:
     results = [measure_scaling(width, inputs.values["seed"]) for width in WIDTHS]
@@ -206,11 +208,11 @@ def _width_plot(
     return LinePlot(Phrase(title), WIDTHS, curves, "dₖ", powers, mark=int(inputs.values["width"]), floor=floor)
 
 
-def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Compare the visitor's model with and without the division, per layer, over all its heads."""
-    pairs = all_queries_and_keys(inputs)
+def run_live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
+    """Compare the mean largest weight of each layer, with and without the division by √d_k, in the visitor's model."""
+    pairs = capture_queries_and_keys(inputs)
     scaled = [float(resplit_attention(*pair, len(pair[0])).max(axis=-1).mean()) for pair in pairs]
-    unscaled = [float(unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
+    unscaled = [float(compute_unscaled_weights(*pair).max(axis=-1).mean()) for pair in pairs]
     bars = [
         BarChart(
             Phrase(name), [Phrase("layer", {"layer": str(layer + 1)}) for layer in range(len(pairs))], values, most=1.0
@@ -235,7 +237,7 @@ HEADS = Lesson(
             code=Code(MultiHeadAttention.split_heads, "x.view(batch, tokens, self.heads, self.head_width)"),
             formula=r"@heads \cdot @width = @joined",
             experiment=Experiment(
-                split_experiment, (HEADS_CONTROL, MATRICES, Button("seed", visible_if=("matrices", "random")))
+                run_split_experiment, (HEADS_CONTROL, MATRICES, Button("seed", visible_if=("matrices", "random")))
             ),
             claims=("cut_as_the_model_cuts_it_is_the_model", "heads_of_a_row_may_differ"),
         ),
@@ -244,7 +246,7 @@ HEADS = Lesson(
             code=Code(MultiHeadAttention.__init__, "self.head_width = head_width or d_model // heads"),
             formula=r"4 d^2 + 4 d",
             numbers=(r"d = @d_model \to @parameters",),
-            experiment=Experiment(head_counts_experiment),
+            experiment=Experiment(run_head_counts_experiment),
             claims=("heads_cost_nothing", "one_head_favours_one_key"),
         ),
         Step(
@@ -252,7 +254,7 @@ HEADS = Lesson(
             code=Code(attention_scores, "* scale"),
             formula=r"\sigma(q \cdot k) = \sqrt{d_k}",
             numbers=(r"\sqrt{@width} = @root \approx @raw", r"\frac{@raw}{\sqrt{@width}} = @scaled"),
-            experiment=Experiment(spread_experiment, (WIDTH, SEED)),
+            experiment=Experiment(run_spread_experiment, (WIDTH, SEED)),
             question=QuestionSpec("experiment", options=tuple(WIDTH_RATIOS)),
             claims=("raw_scores_spread_by_the_root", "scaled_scores_spread_by_one", "axes_name_the_width"),
         ),
@@ -261,7 +263,7 @@ HEADS = Lesson(
             code=Code(masked_softmax, "return scores.softmax"),
             formula=r"w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}",
             numbers=(r"\max_j w_j = @raw \to @scaled",),
-            experiment=Experiment(saturation_experiment, (WIDTH, SEED)),
+            experiment=Experiment(run_saturation_experiment, (WIDTH, SEED)),
             claims=("wide_scores_choose_one", "titles_and_words_fit_every_width"),
         ),
         Step(
@@ -269,7 +271,7 @@ HEADS = Lesson(
             code=Code(softmax_gradient, "torch.autograd.grad"),
             formula=r"\frac{dw}{ds} = w (1 - w)",
             numbers=(r"\frac{@scaled}{@raw} = @times",),
-            experiment=Experiment(gradient_experiment, (WIDTH, SEED)),
+            experiment=Experiment(run_gradient_experiment, (WIDTH, SEED)),
             claims=(
                 "slope_is_w_times_the_rest",
                 "slope_vanishes_without_the_division",
@@ -281,7 +283,7 @@ HEADS = Lesson(
             code=Code(attention_scores, "1 / math.sqrt(query.shape[-1])"),
             formula=r"s = \frac{q \cdot k}{\sqrt{d_k}}",
             numbers=(r"\sqrt{@width} = @root", r"\max_j w_j = @scaled \to @raw"),
-            experiment=Experiment(live_model_experiment),
+            experiment=Experiment(run_live_model_experiment),
             claims=("the_live_model_leans_on_one_word",),
         ),
     ),

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from headlight.model.records import Kind
 from headlight.viz.lessons.experiment import Experiment
-from headlight.viz.lessons.source import source_listing
+from headlight.viz.lessons.source import make_source_listing
 
 FigureForm = Literal["tokens", "heat", "strip", "stack", "pair", "table", "bars", "histogram", "curve", "shift"]
 Scale = Literal["signed", "share", "positive"]  # orange to blue, 0 to 1, or 0 to the largest
@@ -35,10 +35,10 @@ class Code:
 
     def as_json(self) -> dict[str, Any]:
         """Return the source of the running code and its highlighted lines."""
-        values = source_listing(self.function, self.highlighted)
+        values = make_source_listing(self.function, self.highlighted)
         if self.highlighted_if is not None:
             condition, line = self.highlighted_if
-            values["otherwise"] = {condition: source_listing(self.function, line)["lit"]}
+            values["otherwise"] = {condition: make_source_listing(self.function, line)["lit"]}
         return values
 
 

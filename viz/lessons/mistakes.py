@@ -22,8 +22,8 @@ from headlight.model.training.mistake_tests import TEST_BY_MISTAKE
 from headlight.model.training.mistakes import (
     MISTAKES,
     apply_mistakes,
+    compute_loss_of_probabilities,
     cross_entropy,
-    cross_entropy_of_probabilities,
     with_mistakes,
 )
 from headlight.viz.lessons.controls import Button, Choice, PositionPicker
@@ -42,9 +42,9 @@ from headlight.viz.lessons.result_figures import (
     TextColumns,
     TextPhraseOrNumber,
 )
-from headlight.viz.lessons.source import source_listing
-from headlight.viz.lessons.train import untrained_numbers
-from headlight.viz.lessons.training_steps import corpus_for, training_figure
+from headlight.viz.lessons.source import make_source_listing
+from headlight.viz.lessons.train import make_untrained_numbers
+from headlight.viz.lessons.training_steps import choose_corpus, make_training_figure
 from headlight.viz.token_labels import row_labels, token_labels
 
 MASK_MISTAKES = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
@@ -71,13 +71,13 @@ CODE_LINES: Mapping[str, tuple[HighlightedLine, HighlightedLine]] = {
     "norm": ((Residual.forward, "self.norm("), (mistakes.UntrainedNorm.forward, "nn.LayerNorm(x.shape")),
     "ahead": ((causal_mask, ".tril("), (mistakes.OffByOneMask.attention_mask, ".tril(")),
     "unmasked": ((Decoder.attention_mask, "causal_mask("), (mistakes.NoCausalMask.attention_mask, "torch.ones(")),
-    "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_probabilities, "logits.softmax")),
+    "softmax": ((cross_entropy, "F.cross_entropy"), (compute_loss_of_probabilities, "logits.softmax")),
 }
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", as_menu=True)
 MORE_MISTAKES = PositionPicker("also", max_selected=len(MISTAKES), adds_selected=True)
 
 
-def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Make one or several mistakes in a copy of the visitor's model."""
     config = inputs.small_model_info.model.config
     main, selected = inputs.values["mistake"], inputs.values["also"]
@@ -94,28 +94,30 @@ def live_model_experiment(inputs: ExperimentInput) -> ExperimentResult:
     tests: dict[str, MistakeTestResult]
     result, tests = inputs.run(run_tests, inputs.own_translation, names)
     figures = (
-        *result_figures(inputs, result, names),
-        results_table(tests) if len(names) > 1 else code_listings(names[0], tests),
+        *make_result_figures(inputs, result, names),
+        make_results_table(tests) if len(names) > 1 else make_code_listings(names[0], tests),
     )
-    numbers = sentence_numbers(inputs, result) | {"count": len(names)}
+    numbers = make_sentence_numbers(inputs, result) | {"count": len(names)}
     fact = names[0] if len(names) == 1 else "several" if result.forced is not None else "stopped"
     return ExperimentResult(figures, numbers, facts=(fact,), position_labels=labels)
 
 
-def code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
+def make_code_listings(name: str, tests: Mapping[str, MistakeTestResult]) -> CodeListings:
     """Return the correct source, the wrong one, and the test that catches the mistake."""
     (right, right_line), (wrong, wrong_line) = CODE_LINES[name]
     texts = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
     return CodeListings(
         (
-            CodeListing(Phrase("right_code"), source_listing(right, right_line)),
-            CodeListing(Phrase("wrong_code"), source_listing(wrong, wrong_line)),
-            CodeListing(Phrase("test"), source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", texts)),
+            CodeListing(Phrase("right_code"), make_source_listing(right, right_line)),
+            CodeListing(Phrase("wrong_code"), make_source_listing(wrong, wrong_line)),
+            CodeListing(
+                Phrase("test"), make_source_listing(TEST_BY_MISTAKE[name], "assert"), Phrase("test_says", texts)
+            ),
         )
     )
 
 
-def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
+def make_results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     """Return the result of each mistake's test, for several mistakes at once."""
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
@@ -123,7 +125,7 @@ def results_table(tests: Mapping[str, MistakeTestResult]) -> Table:
     return Table(Phrase("tests"), (Phrase("the_test"), Phrase("now")), rows)
 
 
-def result_figures(inputs: ExperimentInput, result: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
+def make_result_figures(inputs: ExperimentInput, result: MistakeResult, names: Sequence[str]) -> list[ResultFigure]:
     """Return the translation, the numbers and an attention map, without the mistakes and with them."""
     correct = inputs.own_translation
     text = result.error if result.generated is None else result.generated.text
@@ -141,7 +143,7 @@ def result_figures(inputs: ExperimentInput, result: MistakeResult, names: Sequen
     table = Table(Phrase("numbers"), [Phrase("what"), Phrase("before"), Phrase("now")], rows)
     kind: Kind = "decoder" if set(names) & set(MASK_MISTAKES) else "cross"
     correct_maps, broken_maps = correct.attention.of(kind), result.forced.attention.of(kind)
-    layer, head = clearest_head(correct_maps if kind == "cross" else abs(broken_maps - correct_maps))
+    layer, head = find_clearest_head(correct_maps if kind == "cross" else abs(broken_maps - correct_maps))
     heatmaps = tuple(
         Heatmap(
             Phrase(f"{label}_{kind}", {"layer": layer + 1, "head": head + 1}),
@@ -161,14 +163,14 @@ def head_map(translation: Translation, kind: Kind, layer: int, head: int) -> tup
     return attention.weights, rows, columns  # also of cells that the correct model masks
 
 
-def clearest_head(numbers: FloatArray) -> tuple[int, int]:
+def find_clearest_head(numbers: FloatArray) -> tuple[int, int]:
     """Return the layer and head with the largest mean row maximum; `numbers` is `[layer, head, query, key]`."""
     sharpness = numbers.max(axis=-1).mean(axis=-1)  # [layer, head]
     layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)
     return int(layer), int(head)
 
 
-def sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str, Any]:
+def make_sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str, Any]:
     """Return the values for the step's phrases."""
     numbers: dict[str, Any] = {"before": inputs.own_translation.log_probability, "after": "–", "error": result.error}
     if result.forced is not None:
@@ -176,25 +178,25 @@ def sentence_numbers(inputs: ExperimentInput, result: MistakeResult) -> dict[str
     return numbers
 
 
-def training_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_training_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Prepare two toys for training side by side, with the mistake and without it."""
-    name, corpus = inputs.values["mistake"], corpus_for(inputs, "toy")
-    figure, models = training_figure(LiveRunSettings(corpus=corpus, mistake=name), LiveRunSettings(corpus=corpus))
+    name, corpus = inputs.values["mistake"], choose_corpus(inputs, "toy")
+    figure, models = make_training_figure(LiveRunSettings(corpus=corpus, mistake=name), LiveRunSettings(corpus=corpus))
     correct = models[-1]
-    numbers = untrained_numbers(*correct)
+    numbers = make_untrained_numbers(*correct)
     # The second softmax gets probabilities, at best one 1 and zeros, so the loss cannot fall below this minimum.
     floor = math.log(math.e + correct[0].vocabulary - 1) - 1
     return ExperimentResult((figure,), numbers | {"floor": f"{floor:.3f}"}, facts=(name,))
 
 
-def game_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_game_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Make a random mistake, which the visitor identifies."""
     config = inputs.small_model_info.model.config
     possible = [name for name in GAME_MISTAKES if MISTAKES[name].applies(config)]
     name = random.Random(1 + inputs.values["game"]).choice(possible)  # noqa: S311 - a game
     result: MistakeResult = inputs.run(try_mistakes, inputs.own_translation, [name])
     return ExperimentResult(
-        tuple(result_figures(inputs, result, [name])), sentence_numbers(inputs, result), correct_option=name
+        tuple(make_result_figures(inputs, result, [name])), make_sentence_numbers(inputs, result), correct_option=name
     )
 
 
@@ -203,7 +205,7 @@ STEPS = (
         "live",
         code=Code(with_mistakes, "apply_mistakes(copy"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        experiment=Experiment(live_model_experiment, (MISTAKE, MORE_MISTAKES)),
+        experiment=Experiment(run_live_model_experiment, (MISTAKE, MORE_MISTAKES)),
         claims=(
             "one_speed_loses_the_order", "vectors_without_words_are_one", "unscaled_words_drown",
             "swapped_lengths_do_not_fit", "late_masks_leave_the_words", "without_the_stream_nothing_is_left",
@@ -215,7 +217,7 @@ STEPS = (
         "trained",
         code=Code(mistakes.make_loss, "SoftmaxTwice if wrong"),
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
-        experiment=Experiment(training_experiment, (MISTAKE,)),
+        experiment=Experiment(run_training_experiment, (MISTAKE,)),
         claims=(
             "half_of_them_go_unnoticed", "two_softmaxes_have_a_floor",
             "looking_ahead_looks_perfect", "looking_everywhere_looks_perfect",
@@ -225,7 +227,7 @@ STEPS = (
         "game",
         code=Code(apply_mistakes, "module.__class__ = kind"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        experiment=Experiment(game_experiment, (Button("game"),)),
+        experiment=Experiment(run_game_experiment, (Button("game"),)),
         question=QuestionSpec("experiment", options=GAME_MISTAKES, hides_answer=False, ask_per_setting=True),
         claims=("every_game_has_one_answer",),
     ),

@@ -11,7 +11,7 @@ from headlight.viz.lessons.controls import Choice, Slider
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, FormulaVariant, Step
 from headlight.viz.lessons.result_figures import ExperimentResult, Phrase, Table, TextPhraseOrNumber
-from headlight.viz.lessons.worked_figures import fixed_text
+from headlight.viz.lessons.worked_figures import format_fixed
 
 NAMES = tuple(NORMS)
 NORM = Choice("norm", NAMES, "layer")
@@ -28,7 +28,7 @@ BY_MEAN = (
 BY_ROOT = (r"\frac{@squares}{@count} = @square", r"\sqrt{@square} = @root", r"y = \frac{@x}{@root} = @y")
 
 
-def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Normalise the table, and show the computation of one cell."""
     norm = inputs.values["norm"]
     row, column = divmod(inputs.values["cell"], NUMBERS.shape[1])
@@ -37,28 +37,31 @@ def hand_experiment(inputs: ExperimentInput) -> ExperimentResult:
     mean, deviation = float(line.mean()), float(line.std())
     squares = line**2 if norm == "rms" else (line - mean) ** 2
     numbers: dict[str, TextPhraseOrNumber] = {
-        "row_number": row + 1, "dimension": column, "count": len(line), "x": short_text(NUMBERS[row, column]),
-        "terms": " + ".join(map(short_text, line)), "squares": " + ".join(map(short_text, squares)),
-        "square": short_text(squares.mean()), "mu": short_text(mean), "sigma": short_text(deviation),
-        "root": short_text(squares.mean() ** 0.5), "y": fixed_text(after[row, column], DIGITS),
+        "row_number": row + 1, "dimension": column, "count": len(line), "x": format_short(NUMBERS[row, column]),
+        "terms": " + ".join(map(format_short, line)), "squares": " + ".join(map(format_short, squares)),
+        "square": format_short(squares.mean()), "mu": format_short(mean), "sigma": format_short(deviation),
+        "root": format_short(squares.mean() ** 0.5), "y": format_fixed(after[row, column], DIGITS),
     }  # fmt: skip
-    figures = (number_table("numbers_before", NUMBERS, 0, row), number_table("numbers_after", after, TABLE_DIGITS, row))
+    figures = (
+        make_number_table("numbers_before", NUMBERS, 0, row),
+        make_number_table("numbers_after", after, TABLE_DIGITS, row),
+    )
     return ExperimentResult(figures, numbers, (FACTS[norm],))
 
 
-def short_text(number: float) -> str:
+def format_short(number: float) -> str:
     """Format a number; whole numbers have no decimals."""
-    return fixed_text(number, 0 if float(number).is_integer() else DIGITS)
+    return format_fixed(number, 0 if float(number).is_integer() else DIGITS)
 
 
-def number_table(title: str, matrix: FloatArray, digits: int, row: int) -> Table:
+def make_number_table(title: str, matrix: FloatArray, digits: int, row: int) -> Table:
     """Return the numbers with the mean and the standard deviation of each row and column."""
 
     def line(values: FloatArray) -> list[str]:
-        return [fixed_text(value, digits) for value in values]
+        return [format_fixed(value, digits) for value in values]
 
     def statistics(values: FloatArray) -> tuple[str, str]:
-        return fixed_text(values.mean(), TABLE_DIGITS), fixed_text(values.std(), TABLE_DIGITS)
+        return format_fixed(values.mean(), TABLE_DIGITS), format_fixed(values.std(), TABLE_DIGITS)
 
     rows: list[list[TextPhraseOrNumber]] = [
         [Phrase("token_row", {"token": index + 1}), *line(values), *statistics(values)]
@@ -80,6 +83,6 @@ HAND_STEP = Step(
     formula_variants=(
         FormulaVariant(("by_root",), r"y = \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}", BY_ROOT),
     ),
-    experiment=Experiment(hand_experiment, (NORM, CELL)),
+    experiment=Experiment(run_hand_experiment, (NORM, CELL)),
     claims=("twelve_numbers_can_be_normalised_by_hand",),
 )

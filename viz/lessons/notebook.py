@@ -23,14 +23,14 @@ from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.controls import check_controls
 from headlight.viz.lessons.lesson import Step
 from headlight.viz.lessons.lesson_session import LessonSession, find_lesson, full_request
-from headlight.viz.lessons.notebook_code import step_code, translate_comments
+from headlight.viz.lessons.notebook_code import translate_comments, write_step_code
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.wording import (
     fill_formula,
     fill_phrase,
     find_phrase,
-    model_numbers,
-    ordered_steps,
+    format_model_numbers,
+    order_steps,
     step_formula,
     variants,
 )
@@ -109,9 +109,9 @@ def make_notebook(
     lesson, table = session.lesson, phrases(session.language)
     title = f"# {table[f'lesson_{lesson.name}_name']}\n\n{table[f'lesson_{lesson.name}_promise']}\n\n"
     introduction = fill_phrase(table["lesson_notebook_says"], {"install": f"`{INSTALL_APP}`", "version": __version__})
-    cells = [_markdown(title + introduction), _code(_setup_code(session, request, selection))]
+    cells = [_make_markdown_cell(title + introduction), _make_code_cell(_write_setup_code(session, request, selection))]
     writer = NotebookWriter(session, selection, service)
-    for number, step in enumerate(ordered_steps(lesson.steps, variants(session.model_values())), start=1):
+    for number, step in enumerate(order_steps(lesson.steps, variants(session.model_values())), start=1):
         cells += writer.cells(number, step)
     for number, cell in enumerate(cells):
         cell["id"] = f"{lesson.name}-{number}"
@@ -120,16 +120,16 @@ def make_notebook(
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
-def _markdown(text: str) -> dict[str, Any]:
+def _make_markdown_cell(text: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": text.strip().splitlines(keepends=True)}
 
 
-def _code(text: str) -> dict[str, Any]:
+def _make_code_cell(text: str) -> dict[str, Any]:
     source = text.strip().splitlines(keepends=True)
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
-def _setup_code(session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
+def _write_setup_code(session: LessonSession, request: Mapping[str, Any], selection: NotebookSelection) -> str:
     text, *options = [f"{name}={value!r}" for name, value in request.items()]
     arguments = ", ".join(
         [repr(session.lesson.name), text.removeprefix("text="), *options, f"language={session.language!r}"]
@@ -186,7 +186,7 @@ class NotebookWriter:
             row = self.session.row_names[self.selection.positions["written"]]
         causal = {"allowed": str(self.selection.positions["written"] + 1), "keys": str(len(session.written))}
         causal["hidden"] = str(len(session.written) - self.selection.positions["written"] - 1)
-        numbers = model_numbers(self.model) | (result.numbers if result else {})
+        numbers = format_model_numbers(self.model) | (result.numbers if result else {})
         ids = {f"id{index + 1}": str(token.id) for index, token in enumerate(session.translation.source_tokens[:3])}
         values = {
             name: _escape_markdown(value) for name, value in ({"row": row} | self.labels | causal | numbers).items()
@@ -199,7 +199,7 @@ class NotebookWriter:
         if question:
             words_open = self.table.get(f"{base}_words_open", "")  # exists if the words would reveal the answer
             lines.append(fill_phrase(words_open, values) if words_open else words)
-            lines += self.question_cell(step, question, values, words if words_open else "")
+            lines += self.format_question(step, question, values, words if words_open else "")
         else:
             lines.append(words)
         formula = fill_formula(step_formula(step, active_variants).formula, {**numbers, **ids})
@@ -210,9 +210,9 @@ class NotebookWriter:
         if note and step.experiment is not None:  # the notes of other steps refer to buttons of the page
             lines.append(fill_phrase(note, values))
         return [
-            _markdown("\n\n".join(lines)),
+            _make_markdown_cell("\n\n".join(lines)),
             *(
-                _code(translate_comments(cell_code, self.table))
+                _make_code_cell(translate_comments(cell_code, self.table))
                 for cell_code in self.code(step, active_variants, result)
             ),
         ]
@@ -222,7 +222,7 @@ class NotebookWriter:
         row = self.selection.positions["token" if step.kind == "encoder" else "written"]
         return StepView(self.session, step, row, *self.selection.heads[step.kind], self.model, self.table)
 
-    def question_cell(
+    def format_question(
         self, step: Step, question: QuestionOptions, values: Mapping[str, str], feedback: str
     ) -> list[str]:
         """Return the question with its options, and the folded answer with the step's words."""
@@ -234,8 +234,14 @@ class NotebookWriter:
         per_setting = step.question is not None and step.question.ask_per_setting
         answer = "" if per_setting else fill_phrase(self.table[f"{base}_answer"], phrase_values)
         summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
-        folded = [part for part in (correct, answer, feedback) if part]
-        return [f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}", options, summary, *folded, "</details>"]
+        folded_parts = [part for part in (correct, answer, feedback) if part]
+        return [
+            f"> {fill_phrase(self.table[f'{base}_ask'], phrase_values)}",
+            options,
+            summary,
+            *folded_parts,
+            "</details>",
+        ]
 
     def code(self, step: Step, active_variants: list[str], result: Any) -> list[str]:
         """Return one cell, or two if the step trains a model."""
@@ -243,7 +249,7 @@ class NotebookWriter:
         if result is None:
             divisor = "np.sqrt(queries.shape[-1])" if self.model["scale_scores"] else "1"
             scale = f"np.sqrt({self.model['d_model']})" if self.model["scale_embedding"] else "1"
-            return [f"{source}\n{step_code(step, active_variants, divisor, scale)}"]
+            return [f"{source}\n{write_step_code(step, active_variants, divisor, scale)}"]
         defaults = {} if step.experiment is None else check_controls(step.experiment.controls, {}, self.settings)
         values = self.selection.controls[step.name]
         arguments = [f"{name}={_to_list(value)!r}" for name, value in values.items() if value != defaults[name]]

@@ -129,7 +129,7 @@ class CellCode:
         )
 
 
-def step_code(step: Step, active_variants: Sequence[str], divisor: str, scale: str) -> str:
+def write_step_code(step: Step, active_variants: Sequence[str], divisor: str, scale: str) -> str:
     """Return the lines of a step's cell; the notebook displays the last.
 
     `divisor` is the divisor of the scores and `scale` that of the embeddings, both as code.
@@ -155,10 +155,10 @@ def step_code(step: Step, active_variants: Sequence[str], divisor: str, scale: s
                 name = f"{view.name}_" if hasattr(builtins, view.name) else view.name  # sum
                 code.lines.append(f"{name} = {value}")
                 value = name
-            displayed.append(map_call(step, figure, view, value))
+            displayed.append(write_map_call(step, figure, view, value))
     for product in step.products:
         if not product.visible_if or product.visible_if in active_variants:
-            code.lines += product_code(code, product, active_variants)
+            code.lines += write_product_code(code, product, active_variants)
     selection = [
         f"{name} = {value}"
         for name, value in (("row", row), ("column", "key_token"))
@@ -169,7 +169,7 @@ def step_code(step: Step, active_variants: Sequence[str], divisor: str, scale: s
     return "\n".join([*selection, *code.lines, *_wrap_in_display(displayed)])
 
 
-def product_code(code: CellCode, product: Product, active_variants: Sequence[str]) -> list[str]:
+def write_product_code(code: CellCode, product: Product, active_variants: Sequence[str]) -> list[str]:
     """Return the lines that compute a product x·W with the model's matrix, and compare it with the model's tensor."""
     layer_path, _ = LAYER_PATHS[code.step.kind]
     path, name = f"{layer_path}.{product.weight}", product.name if product.name.isidentifier() else f"h_{product.name}"
@@ -190,7 +190,7 @@ def product_code(code: CellCode, product: Product, active_variants: Sequence[str
     return lines
 
 
-def map_call(step: Step, figure: Figure, view: TensorView, value: str) -> str:
+def write_map_call(step: Step, figure: Figure, view: TensorView, value: str) -> str:
     """Return the call that shows a tensor as the page's map, with the names of its rows and columns."""
     side_names = ("lesson.tokens", "lesson.tokens") if step.kind == "encoder" else ("lesson.row_names", "lesson.tokens")
     if step.kind == "decoder":

@@ -10,13 +10,13 @@ import numpy as np
 from headlight.model.experiments.mask_removal import (
     PaddedBatch,
     PaddedResult,
-    attention_masks,
     encode_batches,
+    make_attention_masks,
     translate_padded,
 )
 from headlight.model.records import BoolArray, FloatArray, Kind
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.batch_sentences import batch_ids, model_languages, plain_request
+from headlight.viz.lessons.batch_sentences import find_model_languages, plain_request, tokenize_batch_sentences
 from headlight.viz.lessons.experiment import ExperimentInput
 from headlight.viz.lessons.result_figures import (
     CurveSeries,
@@ -43,12 +43,12 @@ MASKS = {  # whether the encoder and cross-attention have a padding mask
 }
 
 
-def masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show the masks of all three attentions, as the first layers of the live model receive them."""
     padding = inputs.values["places"]
-    sentence, target = ids_if_small(inputs)
-    masks: dict[Kind, BoolArray] = inputs.run(attention_masks, padded_pair(inputs, sentence, padding), target)
-    source_labels = padded_names(inputs, padding)
+    sentence, target = get_ids_if_small(inputs)
+    masks: dict[Kind, BoolArray] = inputs.run(make_attention_masks, make_padded_pair(inputs, sentence, padding), target)
+    source_labels = make_padded_labels(inputs, padding)
     target_labels = inputs.row_names
     decoder_labels = [label.text for label in token_labels(inputs.translation.decoder_tokens)]
     labels: dict[Kind, tuple[list[str], list[str]]] = {
@@ -72,7 +72,7 @@ def masks_experiment(inputs: ExperimentInput) -> ExperimentResult:
     )
 
 
-def ids_if_small(inputs: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def get_ids_if_small(inputs: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ids of the sentence and its translation. Raise a `PageError` if the model or a text is too large."""
     _ = inputs.small_model_info
     sides = inputs.translation.source_tokens, inputs.translation.target_tokens
@@ -82,35 +82,37 @@ def ids_if_small(inputs: ExperimentInput) -> tuple[tuple[int, ...], tuple[int, .
     return sentence, target
 
 
-def padded_pair(inputs: ExperimentInput, sentence: Sequence[int], padding: int) -> list[Sequence[int]]:
+def make_padded_pair(inputs: ExperimentInput, sentence: Sequence[int], padding: int) -> list[Sequence[int]]:
     """Return the visitor's sentence and a sentence longer by `padding` tokens, joined from other sentences."""
-    other_ids = [token for sentence_ids in batch_ids(inputs) for token in sentence_ids]
+    other_ids = [token for sentence_ids in tokenize_batch_sentences(inputs) for token in sentence_ids]
     length = len(sentence) + padding
     longer = (other_ids * math.ceil(length / len(other_ids)))[:length]
     return [sentence, longer]
 
 
-def padded_names(inputs: ExperimentInput, padding: int) -> list[str]:
+def make_padded_labels(inputs: ExperimentInput, padding: int) -> list[str]:
     """Return the labels of the sentence's tokens and of the padding."""
     info = inputs.model_info
     return [*inputs.tokens, *[info.source_tokenizer.label(info.model.config.pad_id)] * padding]
 
 
-def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Translate the sentence in a batch with a longer one, with all padding masks and without any."""
     padding = inputs.values["places"]
-    sentence, _ = ids_if_small(inputs)
+    sentence, _ = get_ids_if_small(inputs)
     counts = sorted({*range(0, MAX_PADDING + 1, PADDING_STEP), padding})
     changes = {
-        name: max_changes(inputs, [PaddedBatch(padded_pair(inputs, sentence, count), *masks) for count in counts])
+        name: find_max_changes(
+            inputs, [PaddedBatch(make_padded_pair(inputs, sentence, count), *masks) for count in counts]
+        )
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
     without, masked = (change[counts.index(padding)] for change in changes.values())
-    rows = padded_pair(inputs, sentence, padding)
+    rows = make_padded_pair(inputs, sentence, padding)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
     alone, masked_result, unmasked_result = translate_batches(inputs, *batches)
-    source_labels = padded_names(inputs, padding)
-    layer, head = head_with_most_leakage(unmasked_result.attention_to_padding)
+    source_labels = make_padded_labels(inputs, padding)
+    layer, head = find_head_with_most_leakage(unmasked_result.attention_to_padding)
     heatmaps = [
         Heatmap(
             Phrase(name, {"layer": layer + 1, "head": head + 1}),
@@ -122,7 +124,7 @@ def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
         for name, result in (("weights_with", masked_result), ("weights_without", unmasked_result))
     ]
     curves = [CurveSeries(Phrase(name), distances) for name, distances in changes.items()]
-    texts = written_texts(inputs, {"alone": alone, "batch": masked_result, "open": unmasked_result})
+    texts = make_text_columns(inputs, {"alone": alone, "batch": masked_result, "open": unmasked_result})
     figures = (
         texts,
         SideBySide(heatmaps),
@@ -138,16 +140,16 @@ def padding_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult(figures, numbers, ("none" if not padding else "stays" if is_unchanged else "changes",))
 
 
-def cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare the four combinations of padding masks in the encoder and in cross-attention."""
     padding = inputs.values["places"]
-    rows = padded_pair(inputs, ids_if_small(inputs)[0], padding)
+    rows = make_padded_pair(inputs, get_ids_if_small(inputs)[0], padding)
     batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
     results = dict(zip(MASKS, translate_batches(inputs, *batches), strict=True))
-    changes = dict(zip(MASKS, max_changes(inputs, batches), strict=True))
-    layer, head = head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
+    changes = dict(zip(MASKS, find_max_changes(inputs, batches), strict=True))
+    layer, head = find_head_with_most_leakage(results["no_cross"].cross_attention_to_padding)
     target_labels = inputs.row_names
-    source_labels, position = padded_names(inputs, padding), {"layer": layer + 1, "head": head + 1}
+    source_labels, position = make_padded_labels(inputs, padding), {"layer": layer + 1, "head": head + 1}
     heatmaps = [
         Heatmap(
             Phrase(f"cross_{name}", position), results[name].cross[layer, head], target_labels, source_labels, "share"
@@ -173,20 +175,20 @@ def cross_attention_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "log_without": log_without,
     }  # fmt: skip
     facts = ("none",) if not padding else ("rises",) if log_without > log_with else ()
-    return ExperimentResult((SideBySide(heatmaps), table, written_texts(inputs, results)), numbers, facts)
+    return ExperimentResult((SideBySide(heatmaps), table, make_text_columns(inputs, results)), numbers, facts)
 
 
 def translate_batches(inputs: ExperimentInput, *batches: PaddedBatch) -> list[PaddedResult]:
     """Encode and translate the first sentence of each batch."""
-    _, target = ids_if_small(inputs)
+    _, target = get_ids_if_small(inputs)
     request = plain_request(inputs, inputs.request.text)
     results: list[PaddedResult] = inputs.run(translate_padded, request, target, batches, MAX_WRITTEN)
     return results
 
 
-def written_texts(inputs: ExperimentInput, results: dict[str, PaddedResult]) -> TextColumns:
+def make_text_columns(inputs: ExperimentInput, results: dict[str, PaddedResult]) -> TextColumns:
     """Return the translations side by side."""
-    decode, language = inputs.model_info.target_tokenizer.decode, model_languages(inputs)[1]
+    decode, language = inputs.model_info.target_tokenizer.decode, find_model_languages(inputs)[1]
     return TextColumns(
         [
             TextBlock(Phrase(name), decode(result.output.ids) or "—", language=language)
@@ -195,15 +197,15 @@ def written_texts(inputs: ExperimentInput, results: dict[str, PaddedResult]) -> 
     )
 
 
-def head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
+def find_head_with_most_leakage(leaks: FloatArray) -> tuple[int, int]:
     """Return the layer and head with the largest weight on masked keys; `leaks` is `[layer, head, query]`."""
     layer, head = np.unravel_index(int(leaks.sum(axis=-1).argmax()), leaks.shape[:2])
     return int(layer), int(head)
 
 
-def max_changes(inputs: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
+def find_max_changes(inputs: ExperimentInput, batches: Sequence[PaddedBatch]) -> list[float]:
     """Return, per batch, the largest difference from the encoder output of the sentence without a batch."""
-    sentence, _ = ids_if_small(inputs)
+    sentence, _ = get_ids_if_small(inputs)
     alone, *vectors = inputs.run(encode_batches, [PaddedBatch([sentence]), *batches])
     return [float(np.abs(batch_vectors - alone).max()) for batch_vectors in vectors]
 

@@ -15,8 +15,8 @@ from headlight.viz.lessons.worked_figures import (
     MatrixProduct,
     NumberMatrix,
     UnitCircle,
-    fixed_text,
-    term_text,
+    format_fixed,
+    format_term,
 )
 
 WIDTH = 64  # width of the encoding
@@ -28,7 +28,7 @@ POSITION, SHIFT = Slider("position", 0, 24, 4), Slider("shift", 0, 12, 3)
 PAIR = Slider("pair", 0, WIDTH // 2 - 1, 4)
 
 
-def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Rotate one pair of values of a position by the matrix of a shift."""
     position, shift, pair = (inputs.values[name] for name in ("position", "shift", "pair"))
     result = shift_rotation(WIDTH, pair, shift, POSITIONS)
@@ -43,7 +43,7 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         [[round(float(x), 3), round(float(y), 3)] for x, y in result.pairs[:POSITIONS]],
         Phrase("even_dimension", {"dimension": 2 * pair}),
         Phrase("odd_dimension", {"dimension": 2 * pair + 1}),
-        Phrase("turn", {"degrees": f"{math.degrees(angle):.1f}", "angle": fixed_text(angle, FACTOR_DIGITS)}),
+        Phrase("turn", {"degrees": f"{math.degrees(angle):.1f}", "angle": format_fixed(angle, FACTOR_DIGITS)}),
     )
     product = MatrixProduct(
         Phrase("rotation"),
@@ -55,7 +55,7 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         ("·", "="),
     )
     sums: list[list[TextPhraseOrNumber]] = [
-        [name, sum_text(row, before), fixed_text(value, RESULT_DIGITS)]
+        [name, sum_text(row, before), format_fixed(value, RESULT_DIGITS)]
         for name, row, value in zip(("sin (p + k)ω", "cos (p + k)ω"), result.matrix, after, strict=True)
     ]
     worked_table = Table(Phrase("by_hand"), (Phrase("number"), Phrase("sum"), "="), sums)
@@ -71,8 +71,8 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "position": position, "shift": shift, "target": position + shift,
         "other": POSITIONS - 1, "other_target": POSITIONS - 1 + shift,
         "pair": pair, "even": 2 * pair, "odd": 2 * pair + 1, "pairs": WIDTH // 2, "width": WIDTH,
-        "frequency": fixed_text(result.frequency, FACTOR_DIGITS), "angle": fixed_text(angle, FACTOR_DIGITS),
-        "cos": fixed_text(cosine, FACTOR_DIGITS), "sin": fixed_text(sine, FACTOR_DIGITS),
+        "frequency": format_fixed(result.frequency, FACTOR_DIGITS), "angle": format_fixed(angle, FACTOR_DIGITS),
+        "cos": format_fixed(cosine, FACTOR_DIGITS), "sin": format_fixed(sine, FACTOR_DIGITS),
         "error": result.error, "fixed_error": result.fixed_error,
     }  # fmt: skip
     return ExperimentResult(
@@ -85,14 +85,14 @@ def rotation_experiment(inputs: ExperimentInput) -> ExperimentResult:
 def sum_text(row: Float64Array, pair: Float64Array) -> str:
     """Return the dot product of a matrix row and a pair as text: `a · b + c · d`."""
     return " + ".join(
-        f"{term_text(one, FACTOR_DIGITS)} · {term_text(other, FACTOR_DIGITS)}"
+        f"{format_term(one, FACTOR_DIGITS)} · {format_term(other, FACTOR_DIGITS)}"
         for one, other in zip(row, pair, strict=True)
     )
 
 
 def number_rows(matrix: Float64Array, digits: int) -> list[list[str]]:
     """Format a matrix."""
-    return [[fixed_text(float(number), digits) for number in row] for row in matrix]
+    return [[format_fixed(float(number), digits) for number in row] for row in matrix]
 
 
 ROTATION_STEP = Step(
@@ -107,7 +107,7 @@ ROTATION_STEP = Step(
         r"k \omega = @shift \cdot @frequency = @angle",
         r"\cos k \omega = @cos, \quad \sin k \omega = @sin",
     ),
-    experiment=Experiment(rotation_experiment, (POSITION, SHIFT, PAIR)),
+    experiment=Experiment(run_rotation_experiment, (POSITION, SHIFT, PAIR)),
     question=QuestionSpec("experiment", options=("other", "same", "none")),
     claims=("one_matrix_shifts_every_position", "the_rotation_can_be_checked_by_hand"),
 )

@@ -9,8 +9,8 @@ import numpy as np
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import AddedPositions, make_positions, sinusoidal_table
 from headlight.model.core.transformer import Encoder
-from headlight.model.experiments.encodings import encoding_array, periods
-from headlight.model.experiments.position_joining import extra_parameters, join_position
+from headlight.model.experiments.encodings import make_encoding_array, periods
+from headlight.model.experiments.position_joining import count_extra_parameters, join_position
 from headlight.model.experiments.queries import encode_both_orders
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
@@ -58,39 +58,39 @@ CONCATENATED = FormulaVariant(
 )
 
 
-def encoding_name(encoding: str) -> Phrase:
+def find_encoding_name(encoding: str) -> Phrase:
     """Return the page's phrase for the name of an encoding."""
     return Phrase(f"positions_name_{encoding}")
 
 
-def encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_encodings_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Show all encodings that need no training, side by side."""
     length = inputs.values["length"]
     heatmaps = []
     for encoding in DRAWN_ENCODINGS:
-        table = encoding_array(CONFIG, encoding, length)
+        table = make_encoding_array(CONFIG, encoding, length)
         is_bias = table.ndim == 3
         labels: Sequence[TextOrPhrase] = [str(position) for position in range(length)]
         columns = labels if is_bias else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
         matrix = table[BIAS_HEAD] if is_bias else table
-        title = Phrase("buckets") if encoding == "relative" else encoding_name(encoding)
+        title = Phrase("buckets") if encoding == "relative" else find_encoding_name(encoding)
         heatmaps.append(Heatmap(title, matrix, labels, columns, scale, without_labels=True))
     return ExperimentResult((SideBySide(heatmaps),), {"length": length})
 
 
-def similarity_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_similarity_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Compare any two positions by cosine similarity, which for waves depends only on the distance."""
     length = inputs.values["length"]
     labels = [str(position) for position in range(length)]
-    similarities = {encoding: cosine_matrix(encoding, length) for encoding in WAVES}
+    similarities = {encoding: compute_cosine_matrix(encoding, length) for encoding in WAVES}
     heatmaps = [
-        Heatmap(encoding_name(encoding), matrix, labels, labels, max_abs=1.0, without_labels=True)
+        Heatmap(find_encoding_name(encoding), matrix, labels, labels, max_abs=1.0, without_labels=True)
         for encoding, matrix in similarities.items()
     ]
     distances = list(range(length))
     curves = [
-        CurveSeries(encoding_name(encoding), [float(matrix[0, position]) for position in distances])
+        CurveSeries(find_encoding_name(encoding), [float(matrix[0, position]) for position in distances])
         for encoding, matrix in similarities.items()
     ]
     table = similarities["sinusoidal"]
@@ -108,17 +108,17 @@ def similarity_experiment(inputs: ExperimentInput) -> ExperimentResult:
     )
 
 
-def cosine_matrix(encoding: str, length: int) -> FloatArray:
+def compute_cosine_matrix(encoding: str, length: int) -> FloatArray:
     """Return the cosine similarity of any two positions, `[positions, positions]`."""
-    rows = encoding_array(CONFIG, encoding, length).astype(np.float64)
+    rows = make_encoding_array(CONFIG, encoding, length).astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, dtype=np.float32)
 
 
-def wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Plot one dimension over all positions, with the fastest one for comparison."""
     encoding, dimension = inputs.values["encoding"], inputs.values["dimension"]
-    table = encoding_array(CONFIG, encoding, MAX_LENGTH)
+    table = make_encoding_array(CONFIG, encoding, MAX_LENGTH)
     wavelengths = periods(CONFIG, encoding) or []
     curves = [
         CurveSeries(
@@ -135,10 +135,10 @@ def wave_experiment(inputs: ExperimentInput) -> ExperimentResult:
     return ExperimentResult((plot,), numbers | {"pair": pair}, FORMULA_VARIANTS.get(encoding, ()))
 
 
-def word_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_word_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Join a word of the sentence and a position by addition or concatenation."""
     embedded = inputs.tensors(EMBEDDED)[EMBEDDED]
-    index = longest_token(inputs)
+    index = find_longest_token(inputs)
     token, position, is_concatenated = (
         inputs.tokens[index],
         inputs.values["place"],
@@ -165,20 +165,20 @@ def word_experiment(inputs: ExperimentInput) -> ExperimentResult:
         "last": len(result.word) - 1,  # the last dimension
         "length_word": float(np.linalg.norm(result.word)), "length_place": float(np.linalg.norm(result.position)),
         "lowest": min(result.similarities_by_position),
-        "extra": f"{extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
+        "extra": f"{count_extra_parameters(len(result.word), CONCATENATED_WIDTH):,}", "beside": CONCATENATED_WIDTH,
     }  # fmt: skip
     return ExperimentResult((heatmap, plot), numbers, (inputs.values["joining"],))
 
 
-def longest_token(inputs: ExperimentInput) -> int:
+def find_longest_token(inputs: ExperimentInput) -> int:
     """Return the index of the longest token of the sentence."""
     return int(np.argmax([0 if token.special else len(token.text) for token in inputs.translation.source_tokens]))
 
 
-def shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_shuffle_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Shuffle the tokens and run the live encoder on them, with and without positions."""
     ids = [token.id for token in inputs.translation.source_tokens]
-    tokens, index = inputs.tokens, longest_token(inputs)
+    tokens, index = inputs.tokens, find_longest_token(inputs)
     with_positions, without_positions = inputs.run(encode_both_orders, ids, inputs.values["seed"])
     result = with_positions if inputs.values["positions"] else without_positions
     max_abs = max(float(np.abs(result.before[:, :SHOWN_DIMENSIONS]).max()), EQUAL_TOLERANCE)
@@ -216,7 +216,7 @@ POSITIONS = Lesson(
             "doors",
             code=Code(make_positions, "return POSITIONS["),
             formula=r"x_p = E[\text{id}] + PE(p)",
-            experiment=Experiment(encodings_experiment, (LENGTH,)),
+            experiment=Experiment(run_encodings_experiment, (LENGTH,)),
             tab="positions",
             claims=("encodings_use_one_of_three_doors",),
         ),
@@ -225,7 +225,7 @@ POSITIONS = Lesson(
             code=Code(sinusoidal_table, "sines, cosines = angles.sin(), angles.cos()"),
             formula=r"\cos(PE(p), PE(q)) = f(p - q)",
             numbers=(r"\cos(PE(0), PE(1)) = @near", r"\cos(PE(0), PE(@distance)) = @far"),
-            experiment=Experiment(similarity_experiment, (LENGTH,)),
+            experiment=Experiment(run_similarity_experiment, (LENGTH,)),
             question=QuestionSpec("experiment", options=("more", "same", "less")),
             tab="positions",
             claims=(
@@ -248,7 +248,7 @@ POSITIONS = Lesson(
                 FormulaVariant(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
             ),
             experiment=Experiment(
-                wave_experiment, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 0, 63, 20))
+                run_wave_experiment, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 0, 63, 20))
             ),
             tab="positions",
             claims=("waves_have_their_periods",),
@@ -261,7 +261,8 @@ POSITIONS = Lesson(
             numbers=ADDED.numbers,
             formula_variants=(ADDED, CONCATENATED),
             experiment=Experiment(
-                word_experiment, (Choice("joining", ("add", "beside"), "add"), Slider("place", 0, MAX_LENGTH - 1, 5))
+                run_word_experiment,
+                (Choice("joining", ("add", "beside"), "add"), Slider("place", 0, MAX_LENGTH - 1, 5)),
             ),
             claims=(
                 "adding_changes_every_number",
@@ -277,7 +278,7 @@ POSITIONS = Lesson(
             formula_variants=(
                 FormulaVariant(("with",), r"f(\pi(x)) \neq \pi(f(x))", (r"\max|f(\pi(x)) - \pi(f(x))| = @with",)),
             ),
-            experiment=Experiment(shuffle_experiment, (Switch("positions"), Button("seed"))),
+            experiment=Experiment(run_shuffle_experiment, (Switch("positions"), Button("seed"))),
             question=QuestionSpec("experiment", options=("same", "little", "other")),
             claims=(
                 "without_positions_order_is_lost",

@@ -50,7 +50,7 @@ class StepView:
         result: FloatArray = self.session.tensor(f"{side}.layers.{self.layer}.{part}.{name}")[self.head]
         return result
 
-    def phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
+    def make_phrase_options(self, right: str, values: Mapping[str, str] | None = None) -> QuestionOptions:
         """Return the step's options as phrases. `right` is the name of the correct one."""
         assert self.step.question is not None  # noqa: S101
         base = f"lesson_{self.session.lesson.name}_{self.step.name}_option"
@@ -67,50 +67,50 @@ def make_question(view: StepView, tables: ResultTables | None) -> QuestionOption
         return None
     if question.answer_function == "experiment":
         correct = tables.answer["right"] if tables else ""
-        return view.phrase_options(correct, tables.numbers if tables else {}) if correct else None
+        return view.make_phrase_options(correct, tables.numbers if tables else {}) if correct else None
     return ANSWER_FUNCTIONS[question.answer_function](view)
 
 
-def _token_count_question(view: StepView) -> QuestionOptions:
+def _ask_token_count(view: StepView) -> QuestionOptions:
     """Ask for the number of tokens that the model reads. The wrong options are one and two less."""
     count = len(view.session.tokens)
     return QuestionOptions(tuple(map(str, (count - 2, count - 1, count))), 2, {"count": str(count)})
 
 
-def _unscaled_question(view: StepView) -> QuestionOptions | None:
+def _ask_unscaled(view: StepView) -> QuestionOptions | None:
     """Ask how the row's largest weight changes without the division by √d_k."""
     raw = view.attention("queries")[view.row] @ view.attention("keys").T
     divisor = math.sqrt(view.model["head_width"]) if view.model["scale_scores"] else 1.0
     without, scaled = (float(_softmax(scores).max()) for scores in (raw, raw / divisor))
     if divisor == 1 or abs(without - scaled) < MIN_MARGIN / 10:
         return None
-    return view.phrase_options(
+    return view.make_phrase_options(
         "larger" if without > scaled else "smaller", {"without": f"{without:.4f}", "scaled": f"{scaled:.4f}"}
     )
 
 
-def _shift_question(view: StepView) -> QuestionOptions:
+def _ask_shift(view: StepView) -> QuestionOptions:
     """Ask what changes if the same amount is added to every score."""
     scores = view.attention("scores")[view.row].astype(float)
     before, after = _softmax(scores), _softmax(scores + 5)
     if np.abs(before - after).max() < 10 * EQUAL_TOLERANCE:
-        return view.phrase_options("nothing")
-    return view.phrase_options("grow" if after.max() > before.max() else "even")
+        return view.make_phrase_options("nothing")
+    return view.make_phrase_options("grow" if after.max() > before.max() else "even")
 
 
-def _active_neurons_question(view: StepView) -> QuestionOptions | None:
+def _ask_active_neurons(view: StepView) -> QuestionOptions | None:
     """Ask how many neurons of the feed-forward network are above zero."""
     hidden = view.session.tensor(f"encoder.layers.{view.layer}.feed_forward.hidden")[view.row]
     active = int((hidden > 0).sum())
     share = active / len(hidden)
     if any(abs(share - edge) < 0.02 for edge in (HIGH_SHARE, LOW_SHARE)):
         return None
-    return view.phrase_options(
+    return view.make_phrase_options(
         "most" if share > HIGH_SHARE else "some" if share > LOW_SHARE else "few", {"awake": str(active)}
     )
 
 
-def _causal_half_question(view: StepView) -> QuestionOptions:
+def _ask_causal_half(view: StepView) -> QuestionOptions:
     """Ask which part of the decoder's attention map is empty."""
     weights = view.attention("weights")
     sums = {
@@ -118,10 +118,10 @@ def _causal_half_question(view: StepView) -> QuestionOptions:
         "lower": np.tril(weights, -1).sum(),
         "diagonal": np.trace(weights),
     }
-    return view.phrase_options("upper" if len(weights) < 2 else min(sums, key=lambda name: float(sums[name])))
+    return view.make_phrase_options("upper" if len(weights) < 2 else min(sums, key=lambda name: float(sums[name])))
 
 
-def _strongest_key_question(view: StepView) -> QuestionOptions | None:
+def _ask_strongest_key(view: StepView) -> QuestionOptions | None:
     """Ask for the key that the row attends to most."""
     weights = view.attention("weights")[view.row]
     first, *other_weights = sorted(map(float, weights), reverse=True)
@@ -132,7 +132,7 @@ def _strongest_key_question(view: StepView) -> QuestionOptions | None:
     return QuestionOptions(tuple(tokens), best, {"key": tokens[best], "weight": f"{first:.4f}"})
 
 
-def _next_token_question(view: StepView) -> QuestionOptions | None:
+def _ask_next_token(view: StepView) -> QuestionOptions | None:
     """Ask for the most probable next token."""
     candidates = view.session.logits()[view.row]
     probabilities = [math.exp(logit - candidates["log_sum"]) for _, _, logit in candidates["best"]]
@@ -140,20 +140,20 @@ def _next_token_question(view: StepView) -> QuestionOptions | None:
         return None
     options: Sequence[Any] = candidates["best"][:MAX_OPTIONS]
     # Sorted by id, which does not reveal the answer.
-    order = sorted(range(len(options)), key=lambda position: options[position][1])
+    order = sorted(range(len(options)), key=lambda index: options[index][1])
     values = {"first": options[0][0], "first_chance": f"{probabilities[0]:.4f}"}
     values |= {"second": options[1][0], "second_chance": f"{probabilities[1]:.4f}"}
-    return QuestionOptions(tuple(options[position][0] for position in order), order.index(0), values)
+    return QuestionOptions(tuple(options[index][0] for index in order), order.index(0), values)
 
 
 ANSWER_FUNCTIONS: dict[str, Callable[[StepView], QuestionOptions | None]] = {
-    "count": _token_count_question,
-    "unscaled": _unscaled_question,
-    "shifted": _shift_question,
-    "awake": _active_neurons_question,
-    "later": _causal_half_question,
-    "strongest": _strongest_key_question,
-    "next": _next_token_question,
+    "count": _ask_token_count,
+    "unscaled": _ask_unscaled,
+    "shifted": _ask_shift,
+    "awake": _ask_active_neurons,
+    "later": _ask_causal_half,
+    "strongest": _ask_strongest_key,
+    "next": _ask_next_token,
 }
 
 

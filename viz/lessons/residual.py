@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from headlight.model.experiments.residual_depth import HIDDEN_FACTOR, WIDTH, gradients_over_depth, run_layer
+from headlight.model.experiments.residual_depth import HIDDEN_FACTOR, WIDTH, measure_gradients_over_depth, run_layer
 from headlight.viz.lessons.controls import Button, Choice, Slider
 from headlight.viz.lessons.experiment import Experiment, ExperimentInput
 from headlight.viz.lessons.lesson import Code, QuestionSpec, Step
@@ -23,10 +23,10 @@ INSIDE = Choice("inside", ("bare", "normed"), "bare")
 OPTION_RATIOS = {"ten": 10.0, "thousand": 1e3, "million": 1e6}
 
 
-def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
+def run_residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
     """Measure the gradient at the first layer of stacks of every depth."""
     depth, seed, norm = inputs.values["depth"], inputs.values["seed"], inputs.values["inside"] == "normed"
-    results = {count: gradients_over_depth(count, seed, norm=norm) for count in DEPTHS}
+    results = {count: measure_gradients_over_depth(count, seed, norm=norm) for count in DEPTHS}
     selected = results[depth]
     names = (("with_residual", "with_residual"), ("without_residual", "without"))
     depths = LinePlot(
@@ -49,7 +49,7 @@ def residual_experiment(inputs: ExperimentInput) -> ExperimentResult:
         rows,
         highlighted_row=0,
     )
-    bare = gradients_over_depth(depth, seed, norm=False)
+    bare = measure_gradients_over_depth(depth, seed, norm=False)
     ratio = bare.with_residual[0] / bare.without[0]
     numbers: dict[str, TextPhraseOrNumber] = {
         "depth": depth, "with": selected.with_residual[0], "without": selected.without[0],
@@ -67,7 +67,7 @@ RESIDUAL_STEP = Step(
     code=Code(run_layer, "return x + output"),
     formula=r"\frac{d(x + f(x))}{dx} = 1 + f'(x)",
     numbers=(r"|g_1| = @without \to @with",),
-    experiment=Experiment(residual_experiment, (DEPTH, INSIDE, Button("seed"))),
+    experiment=Experiment(run_residual_experiment, (DEPTH, INSIDE, Button("seed"))),
     question=QuestionSpec("experiment", options=tuple(OPTION_RATIOS)),
     claims=("without_residuals_the_gradient_vanishes", "a_norm_saves_part_of_it"),
 )

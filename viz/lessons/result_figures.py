@@ -18,8 +18,7 @@ from headlight.model.records import FloatArray
 
 MINUS_SIGN = "−"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SCIENTIFIC_BELOW = 5e-4  # smaller numbers are formatted with a power of ten
-SCIENTIFIC_FROM = 1e6
+MIN_DECIMAL, MAX_DECIMAL = 5e-4, 1e6  # numbers outside this range are formatted with a power of ten
 MAX_CELLS = 200_000  # per heat map
 
 
@@ -38,18 +37,18 @@ TextPhraseOrNumber = str | Phrase | int | float
 def format_number(number: float, digits: int = 4) -> str:
     """Format a number: 0.4119, 23.634, 1940.8, 4.8·10⁻⁷."""
     number = float(number)
-    size = abs(number)
+    magnitude = abs(number)
     if not math.isfinite(number):
         return "∞" if number > 0 else f"{MINUS_SIGN}∞" if number < 0 else "–"
-    if not size:
+    if not magnitude:
         return "0"
-    if size < SCIENTIFIC_BELOW or size >= SCIENTIFIC_FROM:
+    if magnitude < MIN_DECIMAL or magnitude >= MAX_DECIMAL:
         mantissa, power = f"{number:.1e}".split("e")
         text = f"{mantissa}·10{str(int(power)).translate(SUPERSCRIPTS)}"
-    elif float(size).is_integer() and size >= 1:
+    elif float(magnitude).is_integer() and magnitude >= 1:
         text = str(int(number))
     else:
-        decimals = max(0, digits - 3) if size >= 1000 else max(0, digits - 1) if size >= 10 else digits
+        decimals = max(0, digits - 3) if magnitude >= 1000 else max(0, digits - 1) if magnitude >= 10 else digits
         text = f"{number:.{decimals}f}"
     return text.replace("-", MINUS_SIGN)
 
@@ -150,7 +149,7 @@ class Table(ResultFigure):
     highlighted_row: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return super().as_json() | {"rows": [[_cell_json(cell) for cell in row] for row in self.rows]}
+        return super().as_json() | {"rows": [[_encode_cell(cell) for cell in row] for row in self.rows]}
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ class CodeListing:
     """The source of one function, its title and its caption."""
 
     title: TextOrPhrase
-    code: Mapping[str, Any]  # from `source_listing`
+    code: Mapping[str, Any]  # from `make_source_listing`
     says: TextOrPhrase = ""
 
 
@@ -221,7 +220,7 @@ class ExperimentResult:
         """Return the JSON for the page."""
         return {
             "figures": [figure.as_json() for figure in self.figures],
-            "numbers": {name: _cell_json(value) for name, value in self.numbers.items()},
+            "numbers": {name: _encode_cell(value) for name, value in self.numbers.items()},
             "holds": list(self.facts),
             "right": self.correct_option,
             "shown": {name: [to_json(label) for label in labels] for name, labels in self.position_labels.items()},
@@ -231,7 +230,7 @@ class ExperimentResult:
 def to_json(value: Any) -> Any:
     """Convert a value of a figure to JSON."""
     if isinstance(value, Phrase):
-        return {"say": value.name, "values": {name: _cell_json(nested) for name, nested in value.values.items()}}
+        return {"say": value.name, "values": {name: _encode_cell(nested) for name, nested in value.values.items()}}
     if isinstance(value, ResultFigure):
         return value.as_json()
     if isinstance(value, np.ndarray):
@@ -245,7 +244,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def _cell_json(value: TextPhraseOrNumber) -> Any:
+def _encode_cell(value: TextPhraseOrNumber) -> Any:
     """Convert a table cell to JSON, with numbers as text."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return format_number(float(value))

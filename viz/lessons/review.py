@@ -15,7 +15,7 @@ REVIEW = Choice("review", (*REVIEWS, "own"), "mixed")
 OWN = TextInput("own", max_length=160, start="I did not like it, and nobody laughed.", visible_if=("review", "own"))
 
 
-def review_text(inputs: ExperimentInput) -> str:
+def get_review_text(inputs: ExperimentInput) -> str:
     """Return the selected review, or the visitor's own."""
     name = inputs.values["review"]
     return str(inputs.values["own"]) if name == "own" else REVIEWS[name]

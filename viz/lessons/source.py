@@ -10,7 +10,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def source_listing(function: Callable[..., Any], text: str) -> dict[str, Any]:
+def make_source_listing(function: Callable[..., Any], text: str) -> dict[str, Any]:
     """Return the file, the name, the numbered lines, and the numbers of the lines that contain `text`.
 
     Raises:

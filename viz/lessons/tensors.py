@@ -20,7 +20,7 @@ import numpy as np
 
 from headlight.model.checkpoints.base64_arrays import encode_array
 from headlight.model.core.probes import all_probes
-from headlight.model.experiments.queries import apply_norm, apply_output_projection, parameter_rows
+from headlight.model.experiments.queries import apply_norm, apply_output_projection, get_parameter_rows
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.model_info import ModelInfo
 from headlight.viz.errors import PageError, repr_short
@@ -63,14 +63,14 @@ def make_tensors_call(service: Service) -> Callable[[Mapping[str, Any]], dict[st
 
 def check_names(names: Any, info: ModelInfo) -> tuple[str, ...]:
     """Return the names without duplicates. Raise a `PageError` for a tensor that the model does not have."""
-    probes, parameters = all_probes(info.model), parameter_shapes(info)
+    probes, parameters = all_probes(info.model), list_parameter_shapes(info)
     if not isinstance(names, list) or not 0 < len(names) <= MAX_NAMES:
         raise PageError("names", "not_names", {"given": repr_short(names), "example": '["encoder.embedding.embedded"]'})
     for name in names:
         parameter = split_parameter(name) if isinstance(name, str) else None
         if parameter and parameter[0] in parameters and (parameter[1] or 0) < parameters[parameter[0]][0]:
             continue
-        if not isinstance(name, str) or parameter or not set(required_probes(name, info)) <= set(probes):
+        if not isinstance(name, str) or parameter or not set(list_required_probes(name, info)) <= set(probes):
             raise PageError("names", "unknown_name", {"given": repr_short(name), "choices": "encoder.*, decoder.*"})
     return tuple(dict.fromkeys(names))
 
@@ -81,12 +81,12 @@ def split_parameter(name: str) -> tuple[str, int | None] | None:
     return (match[1], int(match[2]) if match[2] else None) if match else None
 
 
-def parameter_shapes(info: ModelInfo) -> dict[str, tuple[int, ...]]:
+def list_parameter_shapes(info: ModelInfo) -> dict[str, tuple[int, ...]]:
     """Return the shapes of all parameters, by path. A tied parameter has several paths."""
     return {path: tuple(value.shape) for path, value in info.model.named_parameters(remove_duplicate=False)}
 
 
-def required_probes(name: str, info: ModelInfo) -> tuple[str, ...]:
+def list_required_probes(name: str, info: ModelInfo) -> tuple[str, ...]:
     """Return the probes that a tensor is read or computed from; none for a parameter."""
     if split_parameter(name):
         return ()
@@ -113,11 +113,11 @@ def estimate_size(names: Sequence[str], translation: Translation, info: ModelInf
     }  # fmt: skip
     probes = all_probes(info.model)
     total = 0
-    for probe in {probe for name in names for probe in required_probes(name, info)}:
+    for probe in {probe for name in names for probe in list_required_probes(name, info)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
         total += math.prod(config.resolved_head_width if per_head and axis == "width" else sizes[axis] for axis in axes)
-    shapes = parameter_shapes(info)
+    shapes = list_parameter_shapes(info)
     for path, row in filter(None, map(split_parameter, names)):
         total += math.prod(shapes[path][1:] if row is not None else shapes[path])
     return total
@@ -127,7 +127,7 @@ def capture(
     service: Service, translation: Translation, info: ModelInfo, names: Sequence[str]
 ) -> Mapping[str, FloatArray]:
     """Return the probes behind these names from one pass over the finished translation."""
-    probes = tuple(sorted({probe for name in names for probe in required_probes(name, info)}))
+    probes = tuple(sorted({probe for name in names for probe in list_required_probes(name, info)}))
     if not probes:
         return {}
     target_ids = tuple(token.id for token in translation.target_tokens)
@@ -162,10 +162,10 @@ def _compute_tensor(name: str, captured: Mapping[str, FloatArray], service: Serv
     parent, _, last = name.rpartition(".")
     operation: RemoteFunction
     if parameter := split_parameter(name):
-        weights: FloatArray = service.run_on_translator(info.name, parameter_rows, *parameter)
+        weights: FloatArray = service.run_on_translator(info.name, get_parameter_rows, *parameter)
         return weights
     if name in (MEMORY, FINAL):
-        stream = captured[required_probes(name, info)[0]]
+        stream = captured[list_required_probes(name, info)[0]]
         if not info.model.config.final_norm:
             return stream
         operation, path, value = apply_norm, f"{name.partition('.')[0]}.final_norm", stream

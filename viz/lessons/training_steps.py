@@ -7,12 +7,18 @@ from dataclasses import asdict
 from typing import Any
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.live_run import RunHeader, Snapshot, header_message, snapshot_message, untrained_snapshot
+from headlight.model.training.live_run import (
+    RunHeader,
+    Snapshot,
+    make_header_message,
+    make_snapshot_message,
+    make_untrained_snapshot,
+)
 from headlight.model.training.live_run_process import MAX_RUNS
 from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
 from headlight.viz.errors import PageError, repr_short
 from headlight.viz.field_values import check_int
-from headlight.viz.lessons.batch_sentences import model_languages
+from headlight.viz.lessons.batch_sentences import find_model_languages
 from headlight.viz.lessons.controls import Choice, Control, Switch
 from headlight.viz.lessons.experiment import ExperimentInput
 from headlight.viz.lessons.result_figures import TrainingRuns
@@ -20,12 +26,12 @@ from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.service import Service
 
 MAX_SEEN = 1000  # limit on the number of messages that a client has received
-SIZES: tuple[Control, ...] = (
+SIZE_CONTROLS: tuple[Control, ...] = (
     Choice("layers", tuple(map(str, CHOICES["layers"])), "2", as_slider=True),
     Choice("heads", tuple(map(str, CHOICES["heads"])), "4", as_slider=True),
     Choice("d_model", tuple(map(str, CHOICES["d_model"])), "32", as_slider=True),
 )
-LEARNING: tuple[Control, ...] = (
+LEARNING_CONTROLS: tuple[Control, ...] = (
     Choice("rate", tuple(f"{rate:g}" for rate in CHOICES["rate"]), "0.002", as_slider=True),
     Choice("warmup", tuple(map(str, CHOICES["warmup"])), "20", as_slider=True),
     Switch("positions", start=True),
@@ -41,17 +47,19 @@ def run_from_controls(values: Mapping[str, Any], **overrides: Any) -> LiveRunSet
     return LiveRunSettings(**settings | overrides)
 
 
-def corpus_for(inputs: ExperimentInput, name: str) -> str:
+def choose_corpus(inputs: ExperimentInput, name: str) -> str:
     """Return the corpus whose source sentences are in the language of the visitor's model, if there is one."""
-    own_name = f"{name}_{model_languages(inputs)[0]}"
+    own_name = f"{name}_{find_model_languages(inputs)[0]}"
     return own_name if own_name in CORPUS_BY_NAME else name
 
 
-def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
+def make_training_figure(
+    *runs: LiveRunSettings, sentence: int = 0
+) -> tuple[TrainingRuns, list[tuple[RunHeader, Snapshot]]]:
     """Return the figure of runs that have not started, and the snapshots of the untrained models that have one."""
-    models = [untrained_snapshot(run) for run in runs]
-    messages = [header_message([header for header, _ in models])]
-    messages += [snapshot_message(number, snapshot) for number, (_, snapshot) in enumerate(models)]
+    models = [make_untrained_snapshot(run) for run in runs]
+    messages = [make_header_message([header for header, _ in models])]
+    messages += [make_snapshot_message(number, snapshot) for number, (_, snapshot) in enumerate(models)]
     snapshots = [(header, snapshot) for header, snapshot in models if isinstance(snapshot, Snapshot)]
     return TrainingRuns([asdict(run) for run in runs], messages, sentence), snapshots
 
@@ -59,7 +67,7 @@ def training_figure(*runs: LiveRunSettings, sentence: int = 0) -> tuple[Training
 # ---------------------------------------------------------------- calls from the page
 
 
-def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]:
+def make_training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]:
     """Return the functions that start, poll and stop a run. The training itself runs in a separate process."""
 
     def begin_training(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def variants(model: ModelValues, facts: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def ordered_steps(steps: Sequence[Step], active_variants: Sequence[str]) -> list[Step]:
+def order_steps(steps: Sequence[Step], active_variants: Sequence[str]) -> list[Step]:
     """Return the steps in the order for the model: a step with `moved` follows another one in some models."""
     moved_steps = [step for step in steps if step.moved and step.moved[0] in active_variants]
     result = [step for step in steps if step not in moved_steps]
@@ -75,7 +75,7 @@ def fill_formula(formula: str, values: Mapping[str, str]) -> str:
     return formula
 
 
-def model_numbers(model: ModelValues) -> dict[str, str]:
+def format_model_numbers(model: ModelValues) -> dict[str, str]:
     """Return sizes and scales by their names in phrases and formulas."""
     root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
     divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
@@ -89,10 +89,10 @@ def model_numbers(model: ModelValues) -> dict[str, str]:
         "embedding_scale": format_number(root, 3),
         "embedding_root": f"{'=' if root.is_integer() else '≈'} {format_number(root, 3)}",
         "divisor": format_number(divisor, 3),
-    } | formula_parts(model)
+    } | make_formula_parts(model)
 
 
-def formula_parts(model: ModelValues) -> dict[str, str]:
+def make_formula_parts(model: ModelValues) -> dict[str, str]:
     """Return the LaTeX parts of formulas that depend on the model."""
 
     sublayer_input = rf"\text{{{'RMS' if model['norm'] == 'rms' else 'LN'}}}(x)" if model["norm_first"] else "x"

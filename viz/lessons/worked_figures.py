@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from headlight.viz.lessons.result_figures import MINUS_SIGN, ResultFigure, TextOrPhrase
 
 
-def fixed_text(number: float, digits: int) -> str:
+def format_fixed(number: float, digits: int) -> str:
     """Format a number with a fixed number of decimals. A rounded zero has no sign."""
     return f"{round(float(number), digits) + 0.0:.{digits}f}".replace("-", MINUS_SIGN)
 
 
-def term_text(number: float, digits: int) -> str:
+def format_term(number: float, digits: int) -> str:
     """Format a term of a sum, with negative numbers in brackets."""
-    text = fixed_text(number, digits)
+    text = format_fixed(number, digits)
     return f"({text})" if text.startswith(MINUS_SIGN) else text
 
 

@@ -12,7 +12,7 @@ from headlight.model.recordings.images import Picture
 from headlight.model.recordings.recording import IndexOrReduction, Maps, Recording
 from headlight.model.records import FloatArray, MapKind
 from headlight.viz.export.png import encode_rgb_png
-from headlight.viz.service.payload import tokens_values
+from headlight.viz.service.payload import make_token_values
 from headlight.viz.service.weight_encoding import compress_weights
 
 MAX_EMBEDDED_WEIGHTS = 8_000_000  # above this number, heads load on demand
@@ -26,11 +26,11 @@ def recording_values(recording: Recording) -> dict[str, Any]:
         "name": recording.name,
         "kinds": {kind: kind_values(recording.of(kind)) for kind in recording.kinds},
         "remarks": [[remark.word, dict(remark.values)] for remark in recording.remarks],
-        "source": tokens_values(recording.source),
+        "source": make_token_values(recording.source),
         "source_text": recording.source_text,
-        "target": tokens_values(recording.target),
+        "target": make_token_values(recording.target),
         "text": recording.text,
-        "before": None if recording.decoder_inputs is None else tokens_values(recording.decoder_inputs),
+        "before": None if recording.decoder_inputs is None else make_token_values(recording.decoder_inputs),
         "picture": None if recording.picture is None else picture_values(recording.picture),
     }
 

@@ -253,12 +253,12 @@ def _model_entry(translation: Translation) -> AnswerModel:
     # Imported here because it loads PyTorch, which views of arrays do not need.
     with require_packages("A view of a Translation"):
         from headlight.viz.service.model_cards import UNREADABLE_ERRORS, read_card
-        from headlight.viz.service.model_json import card_json
+        from headlight.viz.service.model_json import encode_card
 
     request = translation.request
     folder = find_folder(request.model)
     try:
-        entry: ModelEntry = card_json(read_card(folder))
+        entry: ModelEntry = encode_card(read_card(folder))
     except UNREADABLE_ERRORS:
         entry = {
             "name": request.model,

@@ -21,10 +21,10 @@ from starlette.types import Receive, Scope, Send
 
 from headlight.viz.browser_files.static_files import FOLDER
 from headlight.viz.errors import PageError
-from headlight.viz.server.calls import Call, CallTable, call_json, json_object
+from headlight.viz.server.calls import Call, CallTable, call_json, parse_json_object
 from headlight.viz.server.event_stream import stream_response, watch_disconnect
 from headlight.viz.server.visitors import ADDRESS, HAS_LEFT, VISITOR
-from headlight.viz.service.payload import error_json, queue_position_json
+from headlight.viz.service.payload import encode_error, encode_queue_position
 from headlight.viz.service.request_queue import RequestQueue, Ticket, Visitor
 from headlight.viz.service.service import MEGABYTE
 from headlight.viz.settings import Settings
@@ -107,7 +107,7 @@ class CallRoute:
         if len(content) <= self.max_bytes:
             return content
         sizes = {"given": -(-len(content) // MEGABYTE), "limit": self.max_bytes // MEGABYTE}
-        return error_json("form", "answer_too_large", sizes).encode()
+        return encode_error("form", "answer_too_large", sizes).encode()
 
 
 async def wait_for_slot(
@@ -131,15 +131,15 @@ async def wait_for_slot(
         elif ticket is None:
             ticket = request_queue.enqueue(visitor, kind=kind, size=size)
     except PageError as error:
-        return error_json(error.field, error.word, error.values)
+        return encode_error(error.field, error.word, error.values)
     try:
         await ticket.wait_async(LONG_POLL_SECONDS)
         if disconnected.is_set() and not ticket.granted:
             ticket.release()
         if ticket.cancelled:  # released, or replaced by a later call of this visitor
-            return error_json("data", "no_answer", {})
+            return encode_error("data", "no_answer", {})
         position = ticket.position()
-        return queue_position_json(position, ticket.token) if request_queue.park(ticket) else ticket
+        return encode_queue_position(position, ticket.token) if request_queue.park(ticket) else ticket
     except BaseException:  # the request was cancelled
         ticket.release()
         raise
@@ -153,7 +153,7 @@ async def parse_body(scope: Scope, receive: Receive) -> Body:
     if Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise PageError("data", "wrong_field", {"name": "content-type"})
     content = await Request(scope, receive).body()
-    body = json_object(content)
+    body = parse_json_object(content)
     if not isinstance(body.get("values"), dict):
         raise PageError("data", "wrong_field", {"name": "values"})
     session, ticket = body.get("session", ""), body.get("ticket", "")

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter
 from headlight.model.errors import ModelError
 from headlight.viz.errors import PageError, repr_short, to_page_error
 from headlight.viz.server.event_stream import MessageStream
-from headlight.viz.service.payload import error_json
+from headlight.viz.service.payload import encode_error
 
 LOG = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class CallTable:
             raise ValueError(f"Two functions of the page are called {name}.")
 
 
-def json_object(text: object) -> dict[str, Any]:
+def parse_json_object(text: object) -> dict[str, Any]:
     """Parse a JSON object. The input is untrusted."""
     try:
         values = json.loads(text)  # type: ignore[arg-type]
@@ -74,8 +74,8 @@ def call_json(function: Function, values: Mapping[str, Any]) -> bytes:
         return json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except ModelError as error:
         page_error = to_page_error(error)
-        return error_json(page_error.field, page_error.word, page_error.values).encode()
+        return encode_error(page_error.field, page_error.word, page_error.values).encode()
     except Exception:
         name = function.__name__
         LOG.exception("A call of a widget failed: %s.", name, extra={"values": {"function": name}})
-        return error_json("text", "our_fault", {}).encode()
+        return encode_error("text", "our_fault", {}).encode()

@@ -95,11 +95,11 @@ def limit_connections(server: Any, *, on_a_space: bool = False) -> None:
     config = getattr(server, "config", None)
     protocol = getattr(config, "http_protocol_class", None)
     if config is not None and isinstance(protocol, type):
-        counter = ConnectionCounter(descriptor_limit() - RESERVED_DESCRIPTORS, on_a_space=on_a_space)
-        config.http_protocol_class = limited_protocol(protocol, counter)
+        counter = ConnectionCounter(find_descriptor_limit() - RESERVED_DESCRIPTORS, on_a_space=on_a_space)
+        config.http_protocol_class = make_limited_protocol(protocol, counter)
 
 
-def descriptor_limit() -> int:
+def find_descriptor_limit() -> int:
     """Return the maximum number of file descriptors of this process."""
     try:
         import resource
@@ -109,7 +109,7 @@ def descriptor_limit() -> int:
     return MAX_CONNECTIONS if soft in (resource.RLIM_INFINITY, -1) else max(soft, 2 * RESERVED_DESCRIPTORS)
 
 
-def limited_protocol(protocol: Any, counter: ConnectionCounter) -> Any:
+def make_limited_protocol(protocol: Any, counter: ConnectionCounter) -> Any:
     """Return a subclass of uvicorn's protocol that enforces the limits."""
 
     class LimitedProtocol(protocol):  # type: ignore[misc]

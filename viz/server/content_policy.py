@@ -37,7 +37,7 @@ def content_policy(frames: Sequence[str], script_hashes: Iterable[str] = ()) -> 
     return "; ".join(f"{name} {values}" for name, values in sources.items()).encode()
 
 
-def inline_script_hashes(html: bytes) -> list[str]:
+def find_inline_script_hashes(html: bytes) -> list[str]:
     """Return the hashes of all inline scripts of an HTML page, such as `sha256-…`, as the header names them."""
     return [
         f"sha256-{base64.b64encode(hashlib.sha256(code).digest()).decode()}" for code in INLINE_SCRIPT.findall(html)

@@ -76,7 +76,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
             if isinstance(step, str):
                 yield step
             else:
-                async with aclosing(_position_messages(step, stop)) as messages:
+                async with aclosing(_stream_positions(step, stop)) as messages:
                     async for message in messages:
                         yield message
     finally:
@@ -85,7 +85,7 @@ async def stream_messages(steps: Generator[Step], stop: Event, limiter: Any) -> 
             steps.close()
 
 
-async def _position_messages(wait: Wait, stop: Event) -> AsyncGenerator[str]:
+async def _stream_positions(wait: Wait, stop: Event) -> AsyncGenerator[str]:
     """Yield a queue position message on every change, until the ticket is settled or the client disconnects."""
     last_position: int | str | None = ""
     next_update = 0.0

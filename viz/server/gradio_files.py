@@ -25,14 +25,14 @@ RENDERED_AS = {"api": "state"}  # component types that Gradio renders as another
 
 
 @cache
-def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str, ...]:
+def find_frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str, ...]:
     """Return the scripts and styles of a page with these component types, relative to the page, in loading order."""
     try:
         page = (folder / "index.html").read_text(encoding="utf-8")
         scripts, sheets = SCRIPT.findall(page), SHEET.findall(page)
-        app = _dynamic_imports(folder, scripts[0], "Index-")
-        core = _dynamic_imports(folder, scripts[0], "core-")
-        blocks = _dynamic_imports(folder, app[0], "Blocks-")
+        app = _find_dynamic_imports(folder, scripts[0], "Index-")
+        core = _find_dynamic_imports(folder, scripts[0], "core-")
+        blocks = _find_dynamic_imports(folder, app[0], "Blocks-")
         components = [_component(folder, core[0], RENDERED_AS.get(kind, kind)) for kind in sorted(kinds)]
     except (OSError, LookupError, StopIteration, ValueError):
         return ()
@@ -43,11 +43,11 @@ def frontend_files(kinds: frozenset[str], folder: Path = FRONTEND) -> tuple[str,
     )
 
 
-def _dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
+def _find_dynamic_imports(folder: Path, module: str, name: str) -> list[str]:
     """Return the dynamically imported module whose file name starts with `name`, then its dependencies."""
     code = (folder / module).read_text(encoding="utf-8")
     return next(
-        _module_files(code, module, match) for match in DYNAMIC_IMPORT.finditer(code) if match[1].startswith(name)
+        _find_module_files(code, module, match) for match in DYNAMIC_IMPORT.finditer(code) if match[1].startswith(name)
     )
 
 
@@ -56,10 +56,10 @@ def _component(folder: Path, core: str, kind: str) -> list[str]:
     code = (folder / core).read_text(encoding="utf-8")
     prefix_match = re.search(COMPONENT.format(kind=re.escape(kind)), code)
     match = DYNAMIC_IMPORT.search(code, prefix_match.end()) if prefix_match else None
-    return _module_files(code, core, match) if match else []
+    return _find_module_files(code, core, match) if match else []
 
 
-def _module_files(code: str, module: str, match: re.Match[str]) -> list[str]:
+def _find_module_files(code: str, module: str, match: re.Match[str]) -> list[str]:
     table = DEPENDENCY_TABLE.search(code)
     files = json.loads(table[1]) if table else []
     names = [match[1], *(files[int(index)] for index in match[2].split(",") if index)]

@@ -138,8 +138,8 @@ class SubscriberQueue(Queue):
             raise PageError("data", "leaving")
         session = body.session_hash or ""
         await self._wait_for_close(session)
-        size, address = _request_bytes(request), request.scope.get(ADDRESS, "")
-        self._check_room(size, address)
+        size, address = _count_request_bytes(request), request.scope.get(ADDRESS, "")
+        self._check_held_bytes(size, address)
         self._joining[session] += 1
         try:
             result = await super().push(body, request, username)
@@ -181,7 +181,7 @@ class SubscriberQueue(Queue):
 
     # ------------------------------------------------------------ private
 
-    def _check_room(self, size: int, address: str) -> None:
+    def _check_held_bytes(self, size: int, address: str) -> None:
         is_full = sum(self._held_bytes.values()) + size > MAX_HELD_BYTES
         address_is_full = self._held_bytes[address] + size > MAX_HELD_BYTES // 4 and not is_loopback(address)
         if is_full or address_is_full:
@@ -269,7 +269,7 @@ class SubscriberQueue(Queue):
                 self.pending_messages_per_session.pop(name, None)
 
 
-def _request_bytes(request: Any) -> int:
+def _count_request_bytes(request: Any) -> int:
     """Estimate the memory of a job in bytes from its content length."""
     length = str(request.headers.get("content-length", ""))
     return JOB_BYTES + (int(length) if length.isdecimal() and len(length) < 12 else 0)

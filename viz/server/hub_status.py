@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 
 SPACE_SUFFIX = ".hf.space"  # host suffix by which Gradio's client detects a Space
 STATUS_URL = "https://huggingface.co/api/spaces/"
-RUNNING = '{"id": "", "runtime": {"stage": "RUNNING"}}'
+RUNNING_STATUS = '{"id": "", "runtime": {"stage": "RUNNING"}}'
 SCRIPT = f"""<script>
 {{
   const originalFetch = window.fetch;
   window.fetch = (address, ...options) =>
     String(address).startsWith('{STATUS_URL}')
-      ? Promise.resolve(new Response('{RUNNING}'))
+      ? Promise.resolve(new Response('{RUNNING_STATUS}'))
       : originalFetch(address, ...options);
 }}
 </script>"""
 
 
-def status_script(root: str) -> str:
+def make_status_script(root: str) -> str:
     """Return the script for a page at this URL; empty outside a Space."""
     return SCRIPT if (urlsplit(root).hostname or "").endswith(SPACE_SUFFIX) else ""

@@ -33,7 +33,7 @@ SCRIPT = """<script>
 
 
 @cache
-def known_functions_script() -> str:
+def make_known_functions_script() -> str:
     """Return the script. It must run before Gradio's scripts."""
     source = loader(MODULE)
     parts = {

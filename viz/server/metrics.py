@@ -26,7 +26,7 @@ from headlight.viz.service.usage_metrics import BUCKETS
 from headlight.viz.settings import Settings, SettingsError
 
 STALLED_AFTER_SECONDS = 10.0  # seconds without a heartbeat of the page's event loop
-TEXT = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Collector:
         yield stages
 
 
-def prometheus_text(monitor: ServerMonitor) -> bytes:
+def format_prometheus(monitor: ServerMonitor) -> bytes:
     """Return all metrics in Prometheus' text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
@@ -134,7 +134,7 @@ class _MetricsHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
-            self._respond(200, TEXT, prometheus_text(self.monitor))
+            self._respond(200, METRICS_TYPE, format_prometheus(self.monitor))
         elif self.path in ("/health", "/ready"):
             problems = self.monitor.health_problems() if self.path == "/health" else self.monitor.readiness_problems()
             body = json.dumps({"status": "no" if problems else "ok", **problems}).encode()

@@ -21,7 +21,7 @@ class PageFunction(NamedTuple):
         return self.is_queued and not self.input_count
 
 
-def page_functions(page: gr.Blocks | None) -> dict[int, PageFunction]:
+def list_page_functions(page: gr.Blocks | None) -> dict[int, PageFunction]:
     """Return the page's functions, keyed by index; empty without a page."""
     dependencies = _config(page).get("dependencies", [])
     return {
@@ -32,12 +32,12 @@ def page_functions(page: gr.Blocks | None) -> dict[int, PageFunction]:
     }
 
 
-def component_types(page: gr.Blocks | None) -> frozenset[str]:
+def list_component_types(page: gr.Blocks | None) -> frozenset[str]:
     """Return the component types on a page, by Gradio's names."""
     return frozenset(entry["type"] for entry in _config(page).get("components", []))
 
 
-def theme_file(page: gr.Blocks | None) -> str:
+def make_theme_file(page: gr.Blocks | None) -> str:
     """Return the URL of the theme relative to the page; empty if the page has no theme."""
     theme_hash = _config(page).get("theme_hash")
     return f"theme.css?v={theme_hash}" if theme_hash else ""

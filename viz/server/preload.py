@@ -15,10 +15,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.browser_files.static_files import MODULES, file_url
-from headlight.viz.server.content_policy import SCRIPT_HASHES, inline_script_hashes
-from headlight.viz.server.gradio_files import frontend_files
-from headlight.viz.server.known_functions import known_functions_script
-from headlight.viz.server.page_config import component_types, theme_file
+from headlight.viz.server.content_policy import SCRIPT_HASHES, find_inline_script_hashes
+from headlight.viz.server.gradio_files import find_frontend_files
+from headlight.viz.server.known_functions import make_known_functions_script
+from headlight.viz.server.page_config import list_component_types, make_theme_file
 from headlight.viz.server.sharing import BASE, RELATIVE_BASE, replace_meta_tags
 
 HTML_TYPE = b"text/html"
@@ -61,7 +61,7 @@ class PreloadMiddleware:
                 start.update(message)  # delayed, because the content length changes
             elif start and message["type"] == "http.response.body":
                 body = self._rewrite(message.get("body", b""))
-                scope.get(SCRIPT_HASHES, []).extend(inline_script_hashes(body))
+                scope.get(SCRIPT_HASHES, []).extend(find_inline_script_hashes(body))
                 added = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [adjust_content_length(header, added) for header in start["headers"]]})
                 start.clear()
@@ -78,12 +78,12 @@ class PreloadMiddleware:
     @cached_property
     def _gradio_files(self) -> tuple[tuple[str, ...], str]:
         """Gradio's files and theme. Read once, because the page's configuration takes 20 ms."""
-        return frontend_files(component_types(self.page)), theme_file(self.page)
+        return find_frontend_files(list_component_types(self.page)), make_theme_file(self.page)
 
 
 def add_known_functions(body: bytes) -> bytes:
     """Insert the script ahead of Gradio's scripts, after the `<base>` tag."""
-    script = known_functions_script().encode()
+    script = make_known_functions_script().encode()
     return BASE.sub(lambda base: base[0] + script, body, count=1)
 
 
@@ -96,10 +96,10 @@ def add_preload_links(body: bytes, files: Sequence[str], theme: str) -> bytes:
     if base is None:
         return body
     preload_files = files if files and files[0].encode() in body else ()
-    return body[: base.end()] + preload_links(preload_files, theme).encode() + body[base.end() :]
+    return body[: base.end()] + make_preload_links(preload_files, theme).encode() + body[base.end() :]
 
 
-def preload_links(files: Sequence[str], theme: str) -> str:
+def make_preload_links(files: Sequence[str], theme: str) -> str:
     """Return preload links for Gradio's files and theme, then for our modules."""
     links = [STYLE_LINK.format(file) if file.endswith(".css") else SCRIPT_LINK.format(file) for file in files]
     if files and theme:
@@ -113,6 +113,6 @@ def adjust_content_length(header: tuple[bytes, bytes], more: int) -> tuple[bytes
     return (name, str(int(value) + more).encode()) if name == b"content-length" else header
 
 
-def preload_middleware(page: Any) -> Middleware:
+def make_preload_middleware(page: Any) -> Middleware:
     """Return the middleware for `launch(app_kwargs=…)`."""
     return Middleware(PreloadMiddleware, page=page)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from headlight.viz.browser_files.static_files import ICON, MANIFEST, SHARE_PICTURE, SHARE_PICTURE_SIZE, file_url
 from headlight.viz.figure_phrases import phrases
-from headlight.viz.server.hub_status import status_script
+from headlight.viz.server.hub_status import make_status_script
 
 NAME, AUTHOR = "Headlight", "The Headlight maintainers"  # as in CITATION.cff
 BASE = re.compile(rb"<base [^>]*>")  # our tags follow it, because their relative URLs resolve against it
@@ -27,7 +27,7 @@ def replace_meta_tags(body: bytes) -> bytes:
         return body
     match = ROOT.search(body)
     root = json.loads(match[1]) if match else ""
-    inserted = f"{tags(root)}{status_script(root)}".encode()
+    inserted = f"{tags(root)}{make_status_script(root)}".encode()
     return BASE.sub(lambda base: base[0] + inserted, GRADIO_TAGS.sub(b"", body), count=1)
 
 

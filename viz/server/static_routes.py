@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from headlight.viz.browser_files.static_files import FILES, FOLDER, content, version
 
-TYPES = {
+MEDIA_TYPES = {
     ".js": "text/javascript",
     ".map": "application/json",
     ".json": "application/json",
@@ -29,7 +29,7 @@ async def serve(request: Request) -> Response:
     cache_control = (
         f"public, max-age={CACHE_SECONDS}, immutable" if request.path_params["version"] == version(name) else "no-cache"
     )
-    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": cache_control})
+    return Response(content(name), media_type=MEDIA_TYPES[Path(name).suffix], headers={"Cache-Control": cache_control})
 
 
 def routes() -> list[Route]:

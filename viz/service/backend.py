@@ -73,7 +73,7 @@ class LocalBackend:
 BackendChoice = Callable[[Settings, LoadedModels], Backend]
 
 
-def local_backend(settings: Settings, models: LoadedModels) -> Backend:
+def make_local_backend(settings: Settings, models: LoadedModels) -> Backend:
     """Return a `LocalBackend`, regardless of the settings."""
     return LocalBackend(models)
 

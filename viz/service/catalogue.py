@@ -102,7 +102,7 @@ class Catalogue:
             return self._hub_card(name)
         if ANY_MODEL not in self.settings.models or "/" not in name:
             return None
-        with hub_errors_as_page_errors():
+        with convert_hub_errors():
             read_id(name)
         card = self._hub_card(name)
         if card.downloaded:
@@ -171,7 +171,7 @@ class Catalogue:
     def download_info(self, name: str) -> DownloadPlan:
         """Return the files, size and licence of a download. Raises `PageError` for unsupported models."""
         card = self.card(name)
-        with hub_errors_as_page_errors():
+        with convert_hub_errors():
             try:
                 result = make_plan(card.name)
             except HubError as error:
@@ -181,7 +181,7 @@ class Catalogue:
         if result.family and result.family not in FAMILIES:
             values = {"given": card.name, "family": repr_short(result.family), "choices": ", ".join(FAMILIES)}
             raise PageError("model", "other_family", values)
-        with hub_errors_as_page_errors():
+        with convert_hub_errors():
             require_vocabulary(result)
         return result
 
@@ -192,7 +192,7 @@ class Catalogue:
         card = self.card(name)
         if card.downloaded:
             return card
-        with hub_errors_as_page_errors():
+        with convert_hub_errors():
             self._downloads.fetch(card.name, on_progress, stop)
         card = self.card(name)
         if not card.downloaded:  # the files exist but are invalid
@@ -222,7 +222,7 @@ def _unknown_model_error(word: str, name: str, cards: Sequence[ModelCard]) -> Pa
 
 
 @contextmanager
-def hub_errors_as_page_errors() -> Iterator[None]:
+def convert_hub_errors() -> Iterator[None]:
     """Convert a `HubError` to a phrase of the page and log its details."""
     try:
         yield

@@ -87,17 +87,17 @@ class ClassScores:
         is_code = isinstance(code, str) and len(code) == CODE_LENGTH and set(code.upper()) <= set(LETTERS)
         values = self._store.read(str(code).upper()) if is_code else None
         if values is None:
-            raise _class_gone_error(code)
+            raise _make_class_gone_error(code)
         return values
 
     def _find_with_secret(self, code: object, secret: object) -> Mapping[str, str | int]:
         values = self._find(code)
         if not hmac.compare_digest(_digest(secret), str(values[SECRET])):
-            raise _class_gone_error(code)
+            raise _make_class_gone_error(code)
         return values
 
 
-def _class_gone_error(code: object) -> PageError:
+def _make_class_gone_error(code: object) -> PageError:
     return PageError("code", "class_gone", {"given": repr_short(code), "hours": CLASS_TTL_SECONDS // 3600})
 
 
@@ -176,9 +176,9 @@ class SharedClasses:
             return False
         is_new = False
         try:
-            is_new = bool(self._command("hsetnx", _key(code), SECRET, digest))
+            is_new = bool(self._run_command("hsetnx", _make_key(code), SECRET, digest))
             if is_new:
-                self._command("expire", _key(code), CLASS_TTL_SECONDS)
+                self._run_command("expire", _make_key(code), CLASS_TTL_SECONDS)
         finally:
             if not is_new:
                 self._created.delete(code)
@@ -186,22 +186,24 @@ class SharedClasses:
 
     def read(self, code: str) -> Mapping[str, str | int] | None:
         """See `ClassStore.read`."""
-        values = {name.decode(): value.decode() for name, value in self._command("hgetall", _key(code)).items()}
+        values = {
+            name.decode(): value.decode() for name, value in self._run_command("hgetall", _make_key(code)).items()
+        }
         return values if SECRET in values else None
 
     def add(self, code: str, name: str) -> None:
         """See `ClassStore.add`. A class that was deleted in the meantime stays deleted."""
         for field_name in (name, TOTAL):
-            self._command("hincrby", _key(code), field_name, 1)
-        if not self._command("hexists", _key(code), SECRET):
-            self._command("delete", _key(code))
+            self._run_command("hincrby", _make_key(code), field_name, 1)
+        if not self._run_command("hexists", _make_key(code), SECRET):
+            self._run_command("delete", _make_key(code))
 
     def delete(self, code: str) -> None:
         """See `ClassStore.delete`."""
-        self._command("delete", _key(code))
+        self._run_command("delete", _make_key(code))
         self._created.delete(code)
 
-    def _command(self, command: str, *arguments: str | int) -> Any:
+    def _run_command(self, command: str, *arguments: str | int) -> Any:
         try:
             result = self._shared.command(command, *arguments)
         except DecodeError:
@@ -211,5 +213,5 @@ class SharedClasses:
         return result
 
 
-def _key(code: str) -> str:
+def _make_key(code: str) -> str:
     return f"headlight:class:{code}"

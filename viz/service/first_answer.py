@@ -1,8 +1,8 @@
 """The stored first answer: a real translation that the page shows at once, in `assets/first.json`.
 
 `python -m headlight.viz.service.first_answer` updates it; with `--stale`, only if its key is out of date. The key
-is a digest of everything that determines the answer (`first_answer_key`). An answer with a different key is ignored. If
-only the duration of the translation differs, the stored answer is kept, so that the file does not change.
+is a digest of everything that determines the answer (`compute_first_answer_key`). An answer with a different key is
+ignored. If only the duration of the translation differs, the stored answer is kept, so that the file does not change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from headlight.model.records import (
 from headlight.model.translate.reliability import RELIABILITY_FILE as RELIABILITY
 from headlight.model.translate.reliability import UnfittedRule
 from headlight.viz.service.examples import EXAMPLES
-from headlight.viz.service.model_json import answer_json, default_request, measured_heads, model_json
+from headlight.viz.service.model_json import answer_json, get_measured_heads, make_default_request, model_json
 from headlight.viz.service.payload import translation_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import read_settings
@@ -42,7 +42,7 @@ def load_first_answer(service: Service) -> str:
     """Load the stored answer, or compute it if it is missing or its key differs."""
     if FIRST_ANSWER_FILE.exists():
         stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-        if stored.get("key") == first_answer_key(service):
+        if stored.get("key") == compute_first_answer_key(service):
             answer: str = stored["answer"]
             return answer
     return make_first_answer(service)
@@ -50,17 +50,17 @@ def load_first_answer(service: Service) -> str:
 
 def make_first_answer(service: Service) -> str:
     """Translate the first request and its back-translation; return the answer as JSON."""
-    translation = service.translate(service.check(first_request(service)))
+    translation = service.translate(service.check(make_first_request(service)))
     return answer_json(service, translation, service.read_back(translation), cached=True)
 
 
-def first_request(service: Service) -> dict[str, Any]:
+def make_first_request(service: Service) -> dict[str, Any]:
     """Return the default request with the first example of the default model, or of all models if it has none."""
     example = next((candidate for candidate in EXAMPLES if candidate.model == service.default), EXAMPLES[0])
-    return default_request(service) | {"text": example.text}
+    return make_default_request(service) | {"text": example.text}
 
 
-def first_answer_key(service: Service) -> str:
+def compute_first_answer_key(service: Service) -> str:
     """Return a digest of everything that determines the answer.
 
     It covers the revisions of the model and its reverse model, the reliability rule, the first request, the measured
@@ -73,13 +73,13 @@ def first_answer_key(service: Service) -> str:
     model["best_head"] = {"layer": 0, "head": 3, "shift": 1}  # a fixed head, because only the format matters here
     answer_format = translation_json(sample, model, cached=True, hint=None, way_back="")
     weights = [revision, service.reverse_revision(service.default)]
-    heads = measured_heads(service, sample)
+    heads = get_measured_heads(service, sample)
     head_values = [heads.aligning, sorted(heads.losses.items())]
-    key_parts = [*weights, _reliability_rule(service), first_request(service), head_values, answer_format]
+    key_parts = [*weights, _read_reliability_rule(service), make_first_request(service), head_values, answer_format]
     return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _reliability_rule(service: Service) -> str:
+def _read_reliability_rule(service: Service) -> str:
     """Return the text of the default model's reliability rule, which can change without the weights."""
     card = service.catalogue.card(service.default, "transformer")
     path = service.catalogue.folder(card) / RELIABILITY
@@ -135,7 +135,7 @@ def _without_time(answer: str) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> None:
     """Update the stored first answer."""
     service = Service(read_settings())
-    key = first_answer_key(service)
+    key = compute_first_answer_key(service)
     stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8")) if FIRST_ANSWER_FILE.exists() else {}
     if "--stale" in arguments and stored.get("key") == key:
         sys.stdout.write(f"{FIRST_ANSWER_FILE}: current\n")

@@ -13,7 +13,7 @@ from headlight.viz.service.service import Service
 TOY = "toy"  # translates only two sentences, so it is never offered
 
 
-def language_hint(service: Service, translation: Translation) -> LanguageHint | None:
+def find_language_hint(service: Service, translation: Translation) -> LanguageHint | None:
     """Detect a sentence in a language that the model does not read, and offer models that do.
 
     `language` is a code. `offers` lists installed models with their language pairs, and with `source_language` if a
@@ -33,7 +33,7 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
         if to_two_letters(code) == detected and to_two_letters(target_code) != detected
     ]
     candidates = [
-        candidate for candidate in service.models() if _translates(candidate, detected) and candidate.name != name
+        candidate for candidate in service.models() if _can_translate(candidate, detected) and candidate.name != name
     ]
 
     def rank(candidate: ModelCard) -> tuple[bool, bool, str]:
@@ -52,21 +52,21 @@ def language_hint(service: Service, translation: Translation) -> LanguageHint | 
     return {"language": detected, "reads": source_code, "offers": offers}
 
 
-def hint_for_api_clients(service: Service, translation: Translation) -> str | None:
+def make_api_hint(service: Service, translation: Translation) -> str | None:
     """Return an English hint for API clients: masked words, another language, or an adapted text."""
     masked, tokens = translation.attention.masked_source, translation.source_tokens
     if all(position in masked for position, token in enumerate(tokens) if not token.special):
         return phrase("hint_all_hidden")
-    hints = [hint_in_words(language_hint(service, translation)), *adaptation_phrases(translation)]
+    hints = [format_hint(find_language_hint(service, translation)), *list_adaptation_phrases(translation)]
     return " ".join(filter(None, hints)) or None
 
 
-def adaptation_phrases(translation: Translation) -> list[str]:
+def list_adaptation_phrases(translation: Translation) -> list[str]:
     """Return one phrase per change that was made to the sentence before the model read it."""
     return [phrase(f"adaptation_{name}") for name in translation.adaptations]
 
 
-def hint_in_words(hint: LanguageHint | None) -> str | None:
+def format_hint(hint: LanguageHint | None) -> str | None:
     """Convert a hint to an English sentence."""
     if hint is None:
         return None
@@ -81,7 +81,7 @@ def hint_in_words(hint: LanguageHint | None) -> str | None:
     return f"{detected} To translate it as that, use {' or '.join(settings)}."
 
 
-def _translates(card: ModelCard, language: str) -> bool:
+def _can_translate(card: ModelCard, language: str) -> bool:
     is_supported = card.kind == "transformer" and card.downloaded and len(card.languages) == 2 and card.name != TOY
     return is_supported and to_two_letters(card.languages[0]) == language
 

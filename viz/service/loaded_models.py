@@ -25,18 +25,18 @@ class LoadedModels:
 
     def __init__(self, catalogue: Catalogue, limit_bytes: int) -> None:
         self.catalogue = catalogue
-        self.cache: ModelCache[Any] = ModelCache(limit_bytes, _memory_bytes)
+        self.cache: ModelCache[Any] = ModelCache(limit_bytes, _count_memory_bytes)
 
     @contextmanager
     def use(self, card: ModelCard) -> Iterator[Any]:
         """Yield the `Translator` or `Judge` of a card. It stays in memory until the end of the block."""
-        with self.cache.use(model_key(card), lambda: self.load(card)) as model:
+        with self.cache.use(make_model_key(card), lambda: self.load(card)) as model:
             self.catalogue.mark_used(card)
             yield model
 
     def model_info(self, card: ModelCard) -> ModelInfo:
         """Return the model information of a translator from its folder, without weights."""
-        with self.cache.use(("model info", *model_key(card)), lambda: self._read(card, read_model_info)) as info:
+        with self.cache.use(("model info", *make_model_key(card)), lambda: self._read(card, read_model_info)) as info:
             result: ModelInfo = info
             return result
 
@@ -56,10 +56,10 @@ class LoadedModels:
         return model
 
 
-def model_key(card: ModelCard) -> tuple[str, str]:
+def make_model_key(card: ModelCard) -> tuple[str, str]:
     """Return the cache key of a model: its name and revision."""
     return card.name, card.revision
 
 
-def _memory_bytes(model: ModelInfo | Judge) -> int:
+def _count_memory_bytes(model: ModelInfo | Judge) -> int:
     return model.weight_bytes if isinstance(model, ModelInfo) else count_bytes(model.model)

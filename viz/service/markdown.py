@@ -77,7 +77,7 @@ def find_licence(source: str) -> str:
     return match[1].strip() if match else ""
 
 
-def training_curve(blocks: list[Block]) -> dict[str, Any] | None:
+def find_training_curve(blocks: list[Block]) -> dict[str, Any] | None:
     """Return the first table whose first column is `step`, as series of numbers, or `None`."""
     for table in (block for block in blocks if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]

@@ -68,12 +68,12 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
 def is_readable(folder: Path) -> bool:
     """Whether a folder contains a model in our format or of a supported family."""
     try:
-        return _unsupported_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
+        return _find_unsupported_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
     except UNREADABLE_ERRORS:
         return False
 
 
-def _unsupported_family(config: dict[str, Any]) -> object:
+def _find_unsupported_family(config: dict[str, Any]) -> object:
     """Return the family of an unsupported model; `None` if the model is supported."""
     family = family_name(config)
     return None if "format" in config or family in FAMILIES else family or "unnamed"
@@ -86,19 +86,19 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} is not a JSON object")
     family = model_type(config)
-    if (unsupported := _unsupported_family(config)) is not None:
+    if (unsupported := _find_unsupported_family(config)) is not None:
         raise ValueError(f"models of the family {unsupported!r} cannot be read, only {', '.join(FAMILIES)}")
     front_matter, body = _split_front_matter(card_text(folder))
     return ModelCard(
         name=name,
         kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
-        languages=languages_from_name(name) or _language_pair(front_matter)
+        languages=languages_from_name(name) or _find_language_pair(front_matter)
         if family
         else _find_languages(folder, front_matter),
         parameters=sum(_count_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
-        summary=_summary(body),
-        revision=_revision(folder),
+        summary=_find_summary(body),
+        revision=_compute_revision(folder),
         cross_heads=cross_heads(folder),
         has_defaults=family is not None or any((folder / name).exists() for name in DEFAULTS_FILES),
         read_back=uses_back_translation(folder),
@@ -125,7 +125,7 @@ def _split_front_matter(text: str) -> tuple[str, str]:
 
 def _find_languages(folder: Path, front_matter: str) -> tuple[str, ...]:
     """Return the languages from the card, else from the recipe of the same name, else from a name such as de-en."""
-    if languages := _languages_in_front_matter(front_matter):
+    if languages := _find_front_matter_languages(front_matter):
         return languages
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
     if recipe.is_file():
@@ -135,14 +135,14 @@ def _find_languages(folder: Path, front_matter: str) -> tuple[str, ...]:
     return languages_from_name(folder.name)
 
 
-def _languages_in_front_matter(front_matter: str) -> tuple[str, ...]:
+def _find_front_matter_languages(front_matter: str) -> tuple[str, ...]:
     match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", front_matter, flags=re.MULTILINE)
     return tuple(LANGUAGE.findall(match[1])) if match else ()
 
 
-def _language_pair(front_matter: str) -> tuple[str, ...]:
+def _find_language_pair(front_matter: str) -> tuple[str, ...]:
     """Return source and target if a third-party card names exactly two languages; the order of more is unknown."""
-    languages = _languages_in_front_matter(front_matter)
+    languages = _find_front_matter_languages(front_matter)
     return languages if len(languages) == 2 else ()
 
 
@@ -160,14 +160,14 @@ def _count_parameters(path: Path) -> int:
     )
 
 
-def _summary(body: str) -> str:
+def _find_summary(body: str) -> str:
     """Return the first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
     summary = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
     return summary if len(summary) <= MAX_SUMMARY_CHARACTERS else f"{summary[:MAX_SUMMARY_CHARACTERS]}…"
 
 
-def _revision(folder: Path) -> str:
+def _compute_revision(folder: Path) -> str:
     """Return a digest of the checksum file, else of file sizes and modification times."""
     if (folder / CHECKSUMS).exists():
         return revision(folder)

@@ -56,7 +56,7 @@ class ModelDefaults:
         return {name: options[name] for name in REQUEST_OPTIONS}
 
 
-def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
+def make_plain_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
     """Return the page's defaults, for a model without generation defaults.
 
     `read_back`: rerank with the installed reverse model.

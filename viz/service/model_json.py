@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.model.measures.alignment_head import CrossHeads
 from headlight.model.records import DecodingOptions, Reliability, Translation, TranslationRequest
-from headlight.viz.service.language_hints import language_hint
+from headlight.viz.service.language_hints import find_language_hint
 from headlight.viz.service.messages import (
     Answer,
     AnswerExtras,
@@ -17,11 +17,11 @@ from headlight.viz.service.messages import (
     TranslatorEntry,
 )
 from headlight.viz.service.model_cards import ModelCard
-from headlight.viz.service.payload import answer_dict, reliability_values, translation_json
+from headlight.viz.service.payload import answer_dict, make_reliability_values, translation_json
 from headlight.viz.service.service import Service
 
 
-def default_request(service: Service) -> dict[str, Any]:
+def make_default_request(service: Service) -> dict[str, Any]:
     """Return the default request of the page."""
     optional_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
     return {"model": service.default, **service.model_defaults().options(), **optional_fields}
@@ -36,21 +36,21 @@ def answer_json(
     """
     extras: AnswerExtras = {
         "cached": cached,
-        "hint": language_hint(service, translation),
+        "hint": find_language_hint(service, translation),
         "way_back": service.reverse_model(translation),
     }
     if read_back is not None:
-        extras["reliability"] = reliability_values(read_back)
+        extras["reliability"] = make_reliability_values(read_back)
     model = model_json(service, translation)
-    return translation_json(translation, model, measured_heads(service, translation), **extras)
+    return translation_json(translation, model, get_measured_heads(service, translation), **extras)
 
 
-def translation_dict(service: Service, translation: Translation) -> Answer:
+def make_answer_dict(service: Service, translation: Translation) -> Answer:
     """Return the data of `answer_json` without the fields that depend on the request, as a dictionary."""
-    return answer_dict(translation, model_json(service, translation), measured_heads(service, translation))
+    return answer_dict(translation, model_json(service, translation), get_measured_heads(service, translation))
 
 
-def measured_heads(service: Service, translation: Translation) -> CrossHeads:
+def get_measured_heads(service: Service, translation: Translation) -> CrossHeads:
     """Return the measured cross-attention heads of a translation's model."""
     return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
 
@@ -63,7 +63,7 @@ def model_json(service: Service, translation: Translation) -> AnswerModel:
 def answer_model(service: Service, request: TranslationRequest) -> AnswerModel:
     """Return the data of a request's model, with its defaults and the languages of the translation."""
     name = request.model or service.default
-    entry = card_json(service.catalogue.card(name, "transformer"))
+    entry = encode_card(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)
     return {
         **entry,
@@ -83,12 +83,12 @@ def translators(service: Service) -> list[TranslatorEntry]:
     """Return all translators in menu order: the default first, the toy model last, then those on the Hub."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     return [
-        {**card_json(card), "defaults": _known_defaults(service, card)}
+        {**encode_card(card), "defaults": _get_known_defaults(service, card)}
         for card in sorted(cards, key=lambda card: (card.location == "hub", not card.default, card.name == "toy"))
     ]
 
 
-def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
+def _get_known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
     """Return the defaults of a model, or None if they are unknown before its first answer."""
     is_known = card.downloaded and not card.has_defaults
     return service.model_defaults(card.name).options() if is_known else None
@@ -96,10 +96,10 @@ def _known_defaults(service: Service, card: ModelCard) -> dict[str, Any] | None:
 
 def classifiers(service: Service) -> list[ClassifierEntry]:
     """Return all classifiers in menu order."""
-    return [{**card_json(card), "linear": card.is_additive} for card in service.classifiers()]
+    return [{**encode_card(card), "linear": card.is_additive} for card in service.classifiers()]
 
 
-def card_json(card: ModelCard) -> ModelEntry:
+def encode_card(card: ModelCard) -> ModelEntry:
     """Return the data of a model for the browser."""
     source, target = (*card.languages, "", "")[:2]
     best = card.cross_heads.best  # the head that aligns words best, with either row shift

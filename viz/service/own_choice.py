@@ -5,7 +5,7 @@ from __future__ import annotations
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.reranking import own_choice
 from headlight.viz.service.messages import Answer
-from headlight.viz.service.model_json import translation_dict
+from headlight.viz.service.model_json import make_answer_dict
 from headlight.viz.service.service import Service
 
 
@@ -16,7 +16,7 @@ def own_translation(service: Service, request: TranslationRequest) -> tuple[Tran
     """
     translation = service.translate(own_choice(request))
     is_same = target_ids(translation) == target_ids(service.translate(request))
-    return translation, None if is_same else translation_dict(service, translation)
+    return translation, None if is_same else make_answer_dict(service, translation)
 
 
 def target_ids(translation: Translation) -> tuple[int, ...]:

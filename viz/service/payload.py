@@ -75,23 +75,23 @@ def answer_dict(translation: Translation, model: AnswerModel, cross_heads: Cross
         "what": "answer",
         "version": ANSWER_VERSION,
         "model": model,
-        "request": _request_values(translation.request),
+        "request": _make_request_values(translation.request),
         "source_text": translation.source_text,
         "text": translation.text,
-        "source": tokens_values(translation.source_tokens),
-        "target": tokens_values(translation.target_tokens),
-        "start": tokens_values((translation.start_token,))[0],
+        "source": make_token_values(translation.source_tokens),
+        "target": make_token_values(translation.target_tokens),
+        "start": make_token_values((translation.start_token,))[0],
         "attention": {kind: encode_tensor(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
-        "roles": roles_values(roles),
-        "measures": {kind: measures_values(translation, kind) for kind in KINDS},
+        "roles": make_role_values(roles),
+        "measures": {kind: make_measure_values(translation, kind) for kind in KINDS},
         "opening": None if view is None else {"layer": view.layer, "head": view.head, "row": view.row},
         "late": late_heads(roles["cross"], cross_heads),
         "hypotheses": [dataclasses.asdict(hypothesis) for hypothesis in translation.hypotheses],
-        "tree": [_node_values(node) for node in translation.tree.nodes],
+        "tree": [_make_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
         "log_probability": translation.log_probability,
         "stopped": translation.stopped,
-        "reliability": reliability_values(translation.reliability),
+        "reliability": make_reliability_values(translation.reliability),
         "device": translation.device,
         "seconds": sum(dataclasses.astuple(translation.timing)),
     }
@@ -104,7 +104,7 @@ def answer_dict(translation: Translation, model: AnswerModel, cross_heads: Cross
     return answer
 
 
-def _request_values(request: TranslationRequest) -> RequestValues:
+def _make_request_values(request: TranslationRequest) -> RequestValues:
     values: RequestValues = {
         "text": request.text,
         "model": request.model,
@@ -119,13 +119,13 @@ def _request_values(request: TranslationRequest) -> RequestValues:
     return values
 
 
-def _node_values(node: BeamNode) -> NodeValues:
+def _make_node_values(node: BeamNode) -> NodeValues:
     """Return a node of the beam search. Numbers have six decimals; the page shows two."""
     log_probability, score = round(node.log_probability, 6), round(node.score, 6)
     return node.parent, node.step, node.id, node.text, log_probability, score, node.outcome
 
 
-def reliability_values(reliability: Reliability | None) -> ReliabilityValues | None:
+def make_reliability_values(reliability: Reliability | None) -> ReliabilityValues | None:
     """Return the reliability with its reasons. Spans are character positions in the sentence and in the translation."""
     if reliability is None:
         return None
@@ -137,12 +137,12 @@ def reliability_values(reliability: Reliability | None) -> ReliabilityValues | N
     }
 
 
-def partial_json(text: str, tokens: Sequence[Token]) -> str:
+def encode_partial(text: str, tokens: Sequence[Token]) -> str:
     """Return the message with the tokens written so far."""
-    return message_json({"what": "progress", "text": text, "target": tokens_values(tokens)})
+    return encode_message({"what": "progress", "text": text, "target": make_token_values(tokens)})
 
 
-def queue_position_json(requests_ahead: int | None, ticket: str = "") -> str:
+def encode_queue_position(requests_ahead: int | None, ticket: str = "") -> str:
     """Return the message with the position in the queue. The browser polls with `ticket`.
 
     `requests_ahead` counts requests of other visitors; `None`: only the visitor's own requests run first.
@@ -150,25 +150,25 @@ def queue_position_json(requests_ahead: int | None, ticket: str = "") -> str:
     message: WaitingMessage = {"what": "waiting", "before": requests_ahead}
     if ticket:
         message["ticket"] = ticket
-    return message_json(message)
+    return encode_message(message)
 
 
-def busy_json() -> str:
+def encode_busy() -> str:
     """Return the message that live requests are deferred because the server is busy."""
-    return message_json({"what": "busy"})
+    return encode_message({"what": "busy"})
 
 
-def deferred_json(name: str) -> str:
+def encode_deferred(name: str) -> str:
     """Return the message that the answer is too large to stream and must be fetched by this name."""
-    return message_json({"what": "parcel", "name": name})
+    return encode_message({"what": "parcel", "name": name})
 
 
-def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
+def encode_error(field: str, word: str, values: Mapping[str, Any]) -> str:
     """Return the message of an error: a key of the phrase tables, with the request field that it belongs to."""
-    return message_json({"what": "error", "field": field, "word": word, "values": dict(values)})
+    return encode_message({"what": "error", "field": field, "word": word, "values": dict(values)})
 
 
-def tokens_values(tokens: Sequence[Token]) -> list[TokenValues]:
+def make_token_values(tokens: Sequence[Token]) -> list[TokenValues]:
     """Return tokens with their labels; default values are omitted."""
     values = []
     for token, label in zip(tokens, token_labels(tokens), strict=True):
@@ -203,7 +203,7 @@ def encode_tensor(weights: FloatArray, *, causal: bool = False) -> EncodedTensor
     return {"shape": list(weights.shape), "letters": encode_weights(weights, causal=causal)}
 
 
-def roles_values(roles: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
+def make_role_values(roles: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, list[list[RoleValues]]]:
     """Return the role of each head in this sentence, `[layer][head]`: name, share and spread."""
     return {
         kind: [[(role.name, round(role.share, 4), round(role.spread, 2)) for role in layer] for layer in layers]
@@ -211,7 +211,7 @@ def roles_values(roles: Mapping[Kind, Sequence[Sequence[Role]]]) -> dict[Kind, l
     }
 
 
-def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureValues]:
+def make_measure_values(translation: Translation, kind: Kind) -> dict[str, MeasureValues]:
     """Return the measures that apply to a kind, by name: the unit, a scale and a letter for each head, layer by layer.
 
     A number is the scale times the weight of its letter. The scale is a power of ten, so that a number below 100 keeps
@@ -228,7 +228,7 @@ def measures_values(translation: Translation, kind: Kind) -> dict[str, MeasureVa
     return {name: (STATISTICS[name].unit, int(scale), "".join(row)) for name, scale, row in rows}
 
 
-def message_json(message: TranslationMessage | DownloadMessage) -> str:
+def encode_message(message: TranslationMessage | DownloadMessage) -> str:
     """Return the JSON of a message of a stream."""
     return _json(message)
 

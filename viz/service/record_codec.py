@@ -120,7 +120,7 @@ def decode_translation(value: bytes, rule: ReliabilityRule | None) -> Translatio
     return dataclasses.replace(result, rule=rule)
 
 
-def canonical_text(record: Any) -> str:
+def make_canonical_text(record: Any) -> str:
     """Return the JSON of a record without its arrays. Equal records have equal texts in every process."""
     return json.dumps(_encode_value(record, []), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -138,7 +138,7 @@ def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {tag: [[_encode_value(name, arrays), _encode_value(item, arrays)] for name, item in value.items()]}
     kind = type(value)
     if CLASSES.get(kind.__name__) is kind:
-        return {_RECORD: [kind.__name__, *(_encode_value(getattr(value, name), arrays) for name in _fields(kind))]}
+        return {_RECORD: [kind.__name__, *(_encode_value(getattr(value, name), arrays) for name in _list_fields(kind))]}
     if kind is tuple:
         return [_encode_value(item, arrays) for item in value]
     if kind in (list, frozenset):
@@ -164,11 +164,11 @@ def _decode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         raise DecodeError(f"unknown tag {tag!r}")
     name, *values = content
     kind = CLASSES[name]
-    fields = dict(zip(_fields(kind), (_decode_value(item, arrays) for item in values), strict=True))
+    fields = dict(zip(_list_fields(kind), (_decode_value(item, arrays) for item in values), strict=True))
     check_fields(kind, fields)
     return kind(**fields)
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+def _list_fields(kind: Any) -> tuple[str, ...]:
     names: tuple[str, ...] = getattr(kind, "_fields", ())
     return names or tuple(field.name for field in dataclasses.fields(kind) if field.init)

@@ -17,13 +17,13 @@ Check = Callable[[Any], bool]
 
 def check_fields(kind: type, values: Mapping[str, Any]) -> None:
     """Raise `TypeError` if a value does not have the type of its field."""
-    for name, check in _field_checks(kind).items():
+    for name, check in _make_field_checks(kind).items():
         if name in values and not check(values[name]):
             raise TypeError(f"{kind.__name__}.{name} is {type(values[name]).__name__}")
 
 
 @cache
-def _field_checks(kind: type) -> Mapping[str, Check]:
+def _make_field_checks(kind: type) -> Mapping[str, Check]:
     return {name: _make_check(hint) for name, hint in get_type_hints(kind).items()}
 
 

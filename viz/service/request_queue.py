@@ -126,7 +126,7 @@ class RequestQueue:
                 self._cancel(previous)
                 tickets.remove(previous)
             if len(tickets) >= limit:
-                raise self._rejection("line_full", before=len(tickets), seconds=MAX_RETRY_S)
+                raise self._make_rejection("line_full", before=len(tickets), seconds=MAX_RETRY_S)
             tickets.append(ticket)
             self._grant_slots()
             return ticket
@@ -219,7 +219,7 @@ class RequestQueue:
         with self._changed:
             newcomer = Ticket(self, Visitor("\0"), self._number + 1)
             return len(self._running) >= self.slots and (
-                len(self._waiting) >= self.max_waiting or self._expected_s(newcomer) > self.max_wait_s
+                len(self._waiting) >= self.max_waiting or self._estimate_wait_s(newcomer) > self.max_wait_s
             )
 
     def counts(self) -> dict[str, int]:
@@ -237,7 +237,7 @@ class RequestQueue:
 
     def _make_ticket(self, visitor: Visitor, **properties: Any) -> Ticket:
         if self.closed:
-            raise self._rejection("leaving")
+            raise self._make_rejection("leaving")
         self._number += 1
         return Ticket(self, visitor, self._number, **properties)
 
@@ -246,28 +246,28 @@ class RequestQueue:
         from_address = [other for other in pending if other.visitor.address == ticket.visitor.address]
         # One address may use half of the queue.
         full = len(pending) >= self.max_waiting or len(from_address) + preceding >= max(1, self.max_waiting // 2)
-        full |= _total_bytes((*pending, ticket)) > MAX_BYTES or _total_bytes((*from_address, ticket)) > MAX_BYTES // 2
-        if full and self._starts_at_once(ticket):
+        full |= _sum_bytes((*pending, ticket)) > MAX_BYTES or _sum_bytes((*from_address, ticket)) > MAX_BYTES // 2
+        if full and self._can_start_at_once(ticket):
             return
-        expected = self._expected_s(ticket, preceding) if wait or full else 0.0
+        expected = self._estimate_wait_s(ticket, preceding) if wait or full else 0.0
         if full or expected > self.max_wait_s:
             seconds = max(expected - self.max_wait_s, expected / 4)
-            raise self._rejection(
+            raise self._make_rejection(
                 "line_full", before=len(self._waiting), seconds=min(MAX_RETRY_S, max(1, math.ceil(seconds)))
             )
 
-    def _starts_at_once(self, ticket: Ticket) -> bool:
+    def _can_start_at_once(self, ticket: Ticket) -> bool:
         """Whether a slot is free. If so, even a queue with `max_waiting` 0 accepts the request."""
         return not self._waiting and self._has_slot_for(ticket.visitor)
 
-    def _expected_s(self, ticket: Ticket, preceding: int = 0) -> float:
+    def _estimate_wait_s(self, ticket: Ticket, preceding: int = 0) -> float:
         """Estimate the waiting time of a new ticket, in seconds."""
-        upper_bound = self._wait_s(ticket, self._waiting, preceding)
+        upper_bound = self._compute_wait_s(ticket, self._waiting, preceding)
         if upper_bound <= self.max_wait_s:
             return upper_bound
-        return self._wait_s(ticket, self._tickets_before(ticket), preceding)
+        return self._compute_wait_s(ticket, self._estimate_tickets_before(ticket), preceding)
 
-    def _tickets_before(self, ticket: Ticket) -> list[Ticket]:
+    def _estimate_tickets_before(self, ticket: Ticket) -> list[Ticket]:
         """Estimate the tickets ahead of a new one: all of its group, and one more than that from each other group.
 
         The exact scheduling order of hundreds of tickets takes milliseconds, too long if they arrive within a second.
@@ -279,10 +279,10 @@ class RequestQueue:
             peers = [other for other in self._waiting if outer is None or other.keys[level - 1] == outer]
             if not before:
                 before = [other for other in peers if other.keys[level] == group]
-            before += _first_of_each(peers, level, group, len(before) + 1)
+            before += _take_first_of_each(peers, level, group, len(before) + 1)
         return before
 
-    def _wait_s(self, ticket: Ticket, before: Iterable[Ticket], preceding: int) -> float:
+    def _compute_wait_s(self, ticket: Ticket, before: Iterable[Ticket], preceding: int) -> float:
         """Return the seconds until a slot is free if the tickets `before`, and `preceding` more, run first."""
         ahead = [*self._running, *before]
         # A running request is half done on average.
@@ -296,7 +296,7 @@ class RequestQueue:
             waits.append((own_work + extra) / share)
         return max(waits) if ahead or preceding else 0.0
 
-    def _rejection(self, word: str, **values: int) -> PageError:
+    def _make_rejection(self, word: str, **values: int) -> PageError:
         self._on_rejected(word)
         return PageError("text", word, values)
 
@@ -308,7 +308,7 @@ class RequestQueue:
             eligible = [
                 ticket for ticket in self._waiting if ticket.parked_at is None and self._has_slot_for(ticket.visitor)
             ]
-            ticket = next(self._ordered_tickets(eligible), None) or self._next_live() or self._next_background()
+            ticket = next(self._order_tickets(eligible), None) or self._find_next_live() or self._find_next_background()
             if ticket is None:
                 break
             for tickets in (self._waiting, self._live, self._background):
@@ -344,7 +344,7 @@ class RequestQueue:
     def _is_idle(self) -> bool:
         return not self._waiting and all(ticket.live or ticket.background for ticket in self._running)
 
-    def _next_live(self) -> Ticket | None:
+    def _find_next_live(self) -> Ticket | None:
         """Return the next live ticket. One slot stays free for full requests."""
         foreground = [ticket for ticket in self._running if not ticket.background]
         if not self._is_idle() or len(foreground) >= max(1, self.slots - 1):
@@ -352,9 +352,9 @@ class RequestQueue:
         busy_visitors = {ticket.visitor for ticket in foreground}
         # A visitor runs at most one live request.
         eligible = [ticket for ticket in self._live if ticket.visitor not in busy_visitors]
-        return next(self._ordered_tickets(eligible, foreground), None)
+        return next(self._order_tickets(eligible, foreground), None)
 
-    def _next_background(self) -> Ticket | None:
+    def _find_next_background(self) -> Ticket | None:
         """Return the next background ticket. Background work cannot be cancelled, so one slot stays free."""
         eligible = [ticket for ticket in self._background if ticket.parked_at is None]
         if self._waiting or self._live or len(self._running) >= max(1, self.slots - 1):
@@ -369,7 +369,7 @@ class RequestQueue:
             return False
         return sum(owner.address == visitor.address for owner in running) < share or is_loopback(visitor.address)
 
-    def _ordered_tickets(self, waiting: Iterable[Ticket], running: Iterable[Ticket] | None = None) -> Iterator[Ticket]:
+    def _order_tickets(self, waiting: Iterable[Ticket], running: Iterable[Ticket] | None = None) -> Iterator[Ticket]:
         """Return tickets in the current scheduling order."""
         waiting, running_tickets = list(waiting), self._running if running is None else running
         if not waiting:
@@ -380,12 +380,12 @@ class RequestQueue:
         """Count the requests of other visitors ahead of a ticket."""
         if ticket.granted:
             return 0
-        ahead = self._others_ahead().get(ticket.sequence)
+        ahead = self._map_requests_ahead().get(ticket.sequence)
         if ahead is None and ticket in self._waiting:  # the ticket arrived after the last ordering
-            return sum(other.visitor != ticket.visitor for other in self._tickets_before(ticket))
+            return sum(other.visitor != ticket.visitor for other in self._estimate_tickets_before(ticket))
         return ahead or 0
 
-    def _others_ahead(self) -> dict[int, int]:
+    def _map_requests_ahead(self) -> dict[int, int]:
         """Map sequence numbers to positions. A long queue reuses recent positions to avoid a sort after each change."""
         recent = len(self._waiting) > SHORT_QUEUE and time.monotonic() - self._ordered_at < POSITION_SECONDS
         if self._ahead is None and recent:
@@ -394,7 +394,7 @@ class RequestQueue:
             counts: Counter[Visitor] = Counter()
             self._ahead = self._last_ahead = {}
             self._ordered_at = time.monotonic()
-            for index, ticket in enumerate(self._ordered_tickets(self._waiting)):
+            for index, ticket in enumerate(self._order_tickets(self._waiting)):
                 self._ahead[ticket.sequence] = index - counts[ticket.visitor]
                 counts[ticket.visitor] += 1
         return self._ahead
@@ -418,7 +418,7 @@ class RequestQueue:
                 self._ahead = None
 
 
-def _first_of_each(tickets: Iterable[Ticket], level: int, excluded: Hashable, limit: int) -> Iterator[Ticket]:
+def _take_first_of_each(tickets: Iterable[Ticket], level: int, excluded: Hashable, limit: int) -> Iterator[Ticket]:
     """Yield the first `limit` tickets of each group, except the group `excluded`. Groups have equal `keys[level]`."""
     counts = Counter[Hashable]()
     for ticket in tickets:
@@ -427,5 +427,5 @@ def _first_of_each(tickets: Iterable[Ticket], level: int, excluded: Hashable, li
             yield ticket
 
 
-def _total_bytes(tickets: Iterable[Ticket]) -> int:
+def _sum_bytes(tickets: Iterable[Ticket]) -> int:
     return sum(ticket.size for ticket in tickets)

@@ -27,12 +27,12 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError, to_page_error
 from headlight.viz.field_values import check_text
 from headlight.viz.request_fields import parse_request
-from headlight.viz.service.backend import Backend, BackendChoice, RemoteFunction, last_progress, local_backend
+from headlight.viz.service.backend import Backend, BackendChoice, RemoteFunction, last_progress, make_local_backend
 from headlight.viz.service.catalogue import Catalogue
 from headlight.viz.service.class_scores import ClassScores
-from headlight.viz.service.loaded_models import LoadedModels, model_key
+from headlight.viz.service.loaded_models import LoadedModels, make_model_key
 from headlight.viz.service.model_cards import ModelCard
-from headlight.viz.service.model_defaults import ModelDefaults, make_defaults, plain_model_defaults
+from headlight.viz.service.model_defaults import ModelDefaults, make_defaults, make_plain_defaults
 from headlight.viz.service.request_queue import RequestQueue
 from headlight.viz.service.shared_cache import NOT_SHARED, SharedCache, SharedSlot
 from headlight.viz.service.single_flight import Leader
@@ -57,7 +57,7 @@ class CachedResult(Progress):
 class Service:
     """All models and their caches. Thread-safe."""
 
-    def __init__(self, settings: Settings, choose_backend: BackendChoice = local_backend) -> None:
+    def __init__(self, settings: Settings, choose_backend: BackendChoice = make_local_backend) -> None:
         self.settings = settings
         self.usage_metrics = UsageMetrics()
         # All computations except training runs wait in this queue.
@@ -104,7 +104,7 @@ class Service:
     def run_on_translator(self, name: str, work: RemoteFunction, *arguments: Any) -> Any:
         """Run `work(translator, *arguments)` on the backend of this translator, or of the default one."""
         with _as_page_errors():
-            return self.backend.run(self._card(name), work, *arguments)
+            return self.backend.run(self._get_card(name), work, *arguments)
 
     def run_on_classifier(self, work: RemoteFunction, *arguments: Any, name: str = "", linear: bool = False) -> Any:
         """Run `work(classifier, *arguments)` on the backend of this classifier, or of the first one.
@@ -125,20 +125,22 @@ class Service:
 
     def model_info(self, name: str = "") -> ModelInfo:
         """Return the model information of this translator, or of the default one."""
-        return self.backend.model_info(self._card(name))
+        return self.backend.model_info(self._get_card(name))
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
         """Return the default options of a translator. Its folder is read only if it has its own defaults."""
-        card = self._card(name)
+        card = self._get_card(name)
         if not card.has_defaults and card.downloaded:
             read_back = card.read_back and bool(self.catalogue.reverse_model(card.name))
-            return plain_model_defaults(self.settings, read_back=read_back)
-        result = self._model_defaults.get(model_key(card))
+            return make_plain_defaults(self.settings, read_back=read_back)
+        result = self._model_defaults.get(make_model_key(card))
         if result is None:
-            result = self._model_defaults[model_key(card)] = make_defaults(self.model_info(card.name), self.settings)
+            result = self._model_defaults[make_model_key(card)] = make_defaults(
+                self.model_info(card.name), self.settings
+            )
         return result
 
-    def _card(self, name: str) -> ModelCard:
+    def _get_card(self, name: str) -> ModelCard:
         return self.catalogue.card(name or self.default, "transformer")
 
     # ------------------------------------------------------------ translating
@@ -191,7 +193,7 @@ class Service:
         computed: list[Translation] = []
 
         def make() -> Translation:
-            with self._shared_slot(request) as slot:
+            with self._open_shared_slot(request) as slot:
                 if slot.cached is not None:
                     return slot.cached
                 computed.append(
@@ -232,12 +234,12 @@ class Service:
         translation: Translation | None = None
         cached = failed = False
         try:
-            with self._shared_slot(request, stop) as slot:
+            with self._open_shared_slot(request, stop) as slot:
                 if slot.cached is not None:
                     translation, cached = lead.finish(slot.cached), True
                     yield last_progress(translation, CachedResult)
                     return
-                with closing(self.backend.stream(self._card(request.model), request, stop)) as steps:
+                with closing(self.backend.stream(self._get_card(request.model), request, stop)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.heartbeat()
                         if progress.translation is not None:
@@ -260,7 +262,7 @@ class Service:
 
         If the reverse model fails, the translation chosen by the search is returned.
         """
-        name = self._use_reverse_model(translation.request) if can_rerank(translation) else ""
+        name = self._find_reverse_model(translation.request) if can_rerank(translation) else ""
         if not name:
             return slot.publish(translation)
         texts = [hypothesis.text for hypothesis in translation.hypotheses]
@@ -276,7 +278,7 @@ class Service:
             return translation
 
     @contextmanager
-    def _shared_slot(self, request: TranslationRequest, stop: Event | None = None) -> Iterator[SharedSlot]:
+    def _open_shared_slot(self, request: TranslationRequest, stop: Event | None = None) -> Iterator[SharedSlot]:
         """Yield the slot of this request in the shared cache, or an empty slot without a shared cache."""
         if self.shared is None:
             yield NOT_SHARED
@@ -298,9 +300,9 @@ class Service:
 
     def reverse_model(self, translation: Translation) -> str:
         """Return the name of the installed reverse model, or "" if the reliability does not need it."""
-        return self._use_reverse_model(translation.request) if translation.uses_back_translation else ""
+        return self._find_reverse_model(translation.request) if translation.uses_back_translation else ""
 
-    def _use_reverse_model(self, request: TranslationRequest) -> str:
+    def _find_reverse_model(self, request: TranslationRequest) -> str:
         return self.catalogue.reverse_model(request.model or self.default)
 
     def read_back(self, translation: Translation) -> Reliability | None:
@@ -312,7 +314,7 @@ class Service:
 
     def cache_key(self, request: TranslationRequest) -> CacheKey:
         """Return the cache key of a checked request. An empty model name gives the key of the default model."""
-        card = self._card(request.model)
+        card = self._get_card(request.model)
         revision = card.revision
         if request.options.back_weight > 0 and request.options.beam_size > 1:  # the reverse model affects the result
             revision += f"+{self.reverse_revision(card.name)}"

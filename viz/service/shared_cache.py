@@ -30,9 +30,9 @@ from headlight.model.records import ReliabilityRule, Translation
 from headlight.viz.service.record_codec import (
     FORMAT,
     DecodeError,
-    canonical_text,
     decode_translation,
     encode_translation,
+    make_canonical_text,
 )
 from headlight.viz.service.translation_cache import CacheKey
 from headlight.viz.settings import SettingsError
@@ -126,7 +126,7 @@ class SharedCache:
             LOG.exception("An answer cannot be shared.")
             return
         if len(encoded) <= MAX_ANSWER_BYTES:
-            self.command("set", name, self._signature(name, encoded) + encoded, ex=TTL_SECONDS)
+            self.command("set", name, self._sign(name, encoded) + encoded, ex=TTL_SECONDS)
 
     def name(self, key: CacheKey) -> str:
         """Return the Redis key of an answer: a hash, so that it reveals no user text.
@@ -134,11 +134,11 @@ class SharedCache:
         With a secret key, the hash of a guessed text cannot be computed without that key.
         """
         # Versions may compute different answers.
-        text = f"{code_version()}\n{key.revision}\n{canonical_text(key.request)}".encode()
+        text = f"{compute_code_version()}\n{key.revision}\n{make_canonical_text(key.request)}".encode()
         digest = hmac.digest(self._key, text, "sha256") if self._key else hashlib.sha256(text).digest()
         return f"headlight:{FORMAT}:{digest.hex()}"
 
-    def _signature(self, name: str, encoded: bytes) -> bytes:
+    def _sign(self, name: str, encoded: bytes) -> bytes:
         """Return the signature of an entry under its name; empty without a key."""
         return hmac.digest(self._key, name.encode() + b"\n" + encoded, "sha256") if self._key else b""
 
@@ -194,11 +194,11 @@ class SharedCache:
             return None
 
     def _read(self, name: str, entry: bytes, key: CacheKey, rule: ReliabilityRule | None) -> Translation:
-        length = len(self._signature(name, b""))
+        length = len(self._sign(name, b""))
         encoded = entry[length:]
         if len(encoded) > MAX_ANSWER_BYTES:
             raise DecodeError("it is too large")
-        if not hmac.compare_digest(entry[:length], self._signature(name, encoded)):
+        if not hmac.compare_digest(entry[:length], self._sign(name, encoded)):
             raise DecodeError("its signature is wrong")
         translation = decode_translation(encoded, rule)
         if translation.request != key.request:
@@ -207,7 +207,7 @@ class SharedCache:
 
 
 @cache
-def code_version() -> str:
+def compute_code_version() -> str:
     """Return the version with a digest of the code that computes answers, which may change between two releases."""
     digest = hashlib.sha256()
     folder = Path(model.__file__).parent

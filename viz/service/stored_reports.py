@@ -16,7 +16,7 @@ from headlight.viz.service.service import Service
 FAITHFULNESS, ATLAS = "faithfulness", "atlas"
 
 
-def stored_report(service: Service, kind: str, name: str) -> dict[str, Any] | None:
+def load_stored_report(service: Service, kind: str, name: str) -> dict[str, Any] | None:
     """Return the report of this kind on the current weights of a model, or `None`."""
     card = service.catalogue.card(name, "transformer")
     report = _read_report(kind, card.name)
@@ -35,7 +35,7 @@ def make_atlas_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         card = service.catalogue.card(name or service.default, "transformer")
         aligning = read_report(service.catalogue.folder(card), HEADS) if card.downloaded else None
         return {
-            "atlas": stored_report(service, ATLAS, card.name),
+            "atlas": load_stored_report(service, ATLAS, card.name),
             "aligning": aligning["heads"] if aligning else [],
         }
 

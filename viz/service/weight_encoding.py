@@ -45,13 +45,13 @@ def compress_weights(weights: FloatArray) -> bytes:
     for start in range(0, flat.size, CHUNK_WEIGHTS):
         chunk = slice(start, start + CHUNK_WEIGHTS)
         cells = np.multiply(flat[chunk], LEVELS, dtype=np.float64).astype(np.intp)
-        level_codes().take(cells, mode="clip", out=codes[chunk])
+        make_level_codes().take(cells, mode="clip", out=codes[chunk])
     planes = codes.view(np.uint8).reshape(-1, 2).T
     return zlib.compress(planes.tobytes(), COMPRESSION_LEVEL)
 
 
 @cache
-def level_codes() -> np.ndarray:
+def make_level_codes() -> np.ndarray:
     """Return the character index of each finest cell, 0 to `LEVELS`. Neighbouring cells may share a character."""
     cells = np.arange(LEVELS + 1)
     rounded = (cells + 1) // 2  # the cell's number rounded to four decimals, times 1e4
@@ -66,7 +66,7 @@ def level_codes() -> np.ndarray:
 @cache
 def alphabet() -> np.ndarray:
     """Return the code point of the character of each finest cell."""
-    codes = level_codes()
+    codes = make_level_codes()
     short_letters = [*map(ord, ONE_BYTE), *TWO_BYTES]
     long_letters = THREE_BYTES + np.arange(codes[-1] + 1 - len(short_letters))
     letters: np.ndarray = np.array([*short_letters, *long_letters], dtype="<u2")[codes]

@@ -21,7 +21,7 @@ def parse_word(service: Service, values: Mapping[str, Any]) -> tuple[Translation
     return translation, position, rival
 
 
-def rival_values(service: Service, translation: Translation, rival: int | None) -> dict[str, Any] | None:
+def make_rival_values(service: Service, translation: Translation, rival: int | None) -> dict[str, Any] | None:
     """Return the ID and the label of a rival for the page."""
     if rival is None:
         return None
@@ -37,6 +37,6 @@ def make_rival_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         text = check_text("rival", values.get("rival"), limit=service.settings.max_characters)
         tokenizer = service.model_info(translation.request.model).target_tokenizer
         rival = find_rival(tokenizer, text, translation.target_tokens[position], single=True)
-        return rival_values(service, translation, rival)
+        return make_rival_values(service, translation, rival)
 
     return name_rival

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from headlight.model.errors import CommandError
-from headlight.viz.space.files import find_root, space_files
+from headlight.viz.space.files import find_root, find_space_files
 from headlight.viz.space.rules import faults, needs_large_storage
-from headlight.viz.space.upload import read_name, space_url, upload
+from headlight.viz.space.upload import make_space_url, read_name, upload
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check the files, then list or upload them."""
     name = read_name(arguments.name)
-    files = space_files(find_root(), arguments.model)
+    files = find_space_files(find_root(), arguments.model)
     problems = list(faults(files, arguments.hardware))
     if arguments.dry_run:
         for path, file in files.items():
@@ -42,9 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("The files follow the Hub's rules. Nothing was sent.")
         return 0
     if upload(name, files, private=arguments.private, hardware=arguments.hardware, replace=arguments.replace):
-        print(
-            f"All files have arrived. {space_url(name)} builds them now, which takes some minutes, and shows the log."
-        )
+        url = make_space_url(name)
+        print(f"All files have arrived. {url} builds them now, which takes some minutes, and shows the log.")
     else:
-        print(f"{space_url(name)} has these files already.")
+        print(f"{make_space_url(name)} has these files already.")
     return 0

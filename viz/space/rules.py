@@ -58,10 +58,12 @@ def faults(files: Mapping[str, Path], hardware: str | None = None) -> Iterator[s
     readme = files.get("README.md")
     if readme is None or not readme.is_file():
         return
-    yield from card_faults(readme, set(files), _pinned_version(files.get("requirements.txt"), "gradio"), hardware)
+    yield from find_card_faults(
+        readme, set(files), _find_pinned_version(files.get("requirements.txt"), "gradio"), hardware
+    )
 
 
-def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
+def find_card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str | None = None) -> Iterator[str]:
     """Yield problems in the front matter, given all file names and the pinned version of Gradio."""
     card = _read_front_matter(readme)
     if isinstance(card, str):
@@ -70,7 +72,7 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
     required = REQUIRED_KEYS.get(str(card.get("sdk")), REQUIRED_KEYS["gradio"])
     yield from (f"README.md: {key} is missing." for key in required if key not in card)
     for key, value in card.items():
-        yield from (f"README.md: {key} {fault}." for fault in _value_faults(key, value))
+        yield from (f"README.md: {key} {fault}." for fault in _find_value_faults(key, value))
     if isinstance(card.get("app_file"), str) and card["app_file"] not in names:
         yield f"README.md: app_file is {card['app_file']}, which is not among the Space's files."
     link = card.get("license_link")
@@ -83,7 +85,7 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
         yield f"README.md: python_version is {python}, but ZeroGPU has {', '.join(ZERO_GPU_PYTHONS)}."
 
 
-def _value_faults(key: str, value: Any) -> Iterator[str]:
+def _find_value_faults(key: str, value: Any) -> Iterator[str]:
     text = str(value)
     if key not in VALUE_TYPES:
         yield "is not a key of a Space's front matter"
@@ -115,7 +117,7 @@ def _read_front_matter(readme: Path) -> dict[str, Any] | str:
     return card or "README.md has no front matter: it begins and ends with a line of three dashes."
 
 
-def _pinned_version(requirements: Path | None, package: str) -> str | None:
+def _find_pinned_version(requirements: Path | None, package: str) -> str | None:
     text = requirements.read_text(encoding="utf-8") if requirements is not None and requirements.is_file() else ""
     match = re.search(rf"^{package}(?:\[[^\]]*\])?==([\w.]+)", text, re.MULTILINE)
     return match[1] if match else None

@@ -49,7 +49,7 @@ def read_name(text: str) -> str:
 def check_space(name: str, *, sdk: str, replace: bool = False) -> None:
     """Raise a `CommandError` if there is no token, the Hub rejects it, or the Space contains another app."""
     api = _connect()
-    with hub_errors(name, api), quiet_library():
+    with report_hub_errors(name, api), silence_library():
         contents = _read_contents(api, name)
         if contents is not None:
             _reject_other_app(name, contents[1], sdk, replace=replace)
@@ -69,7 +69,7 @@ def upload(
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     api = _connect()
-    with hub_errors(name, api), quiet_library():
+    with report_hub_errors(name, api), silence_library():
         contents = _read_contents(api, name)
         if contents is None:
             log(f"Creating the Space {name}.")
@@ -111,13 +111,13 @@ def _reject_other_app(name: str, names: set[str], sdk: str, *, replace: bool) ->
         )
 
 
-def space_url(name: str) -> str:
+def make_space_url(name: str) -> str:
     """Return the URL of a Space."""
     return f"{endpoint()}/spaces/{name}"
 
 
 @contextmanager
-def quiet_library() -> Iterator[None]:
+def silence_library() -> Iterator[None]:
     """Silence the library's logs, and its progress bars outside a terminal."""
     from huggingface_hub.utils import logging
     from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
@@ -145,7 +145,7 @@ def _read_contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
 
 
 @contextmanager
-def hub_errors(name: str, api: Any) -> Iterator[None]:
+def report_hub_errors(name: str, api: Any) -> Iterator[None]:
     """Convert library and network errors into a one-line message with a fix."""
     import httpx2
     from huggingface_hub import constants, errors
@@ -158,15 +158,15 @@ def hub_errors(name: str, api: Any) -> Iterator[None]:
     except errors.HfHubHTTPError as error:
         raise CommandError(_explain_status(name, api, error)) from None
     except (httpx2.HTTPError, OSError) as error:
-        reason = f"The connection to {host()} failed: {_one_line(str(error) or type(error).__name__)}"
+        reason = f"The connection to {host()} failed: {_join_lines(str(error) or type(error).__name__)}"
         raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {RESUME_HINT}.") from None
     except (ValueError, RuntimeError) as error:  # from the front matter; from Xet or LFS uploads
-        raise CommandError(f"{host()} rejected the files: {_one_line(str(error))} {RESUME_HINT}.") from None
+        raise CommandError(f"{host()} rejected the files: {_join_lines(str(error))} {RESUME_HINT}.") from None
 
 
 def _explain_status(name: str, api: Any, error: Any) -> str:
     """Explain an HTTP error from the Hub, with a fix."""
-    status, reason = error.response.status_code, _one_line(error.server_message or "")
+    status, reason = error.response.status_code, _join_lines(error.server_message or "")
     if status == 401:
         return f"{host()} does not accept the token. Create a new one at {TOKENS_URL} and run `hf auth login`."
     if status == PAYMENT_REQUIRED:
@@ -199,7 +199,7 @@ def _explain_forbidden(name: str, api: Any, reason: str) -> str:
     return f"The token of {user} may not write to {name}. {reason} Give it that right at {TOKENS_URL}."
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Join a message from the Hub into one line that ends with a full stop."""
     line = " ".join(text.split())[:600]
     return line if line.endswith(".") or not line else f"{line}."

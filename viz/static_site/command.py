@@ -9,7 +9,7 @@ from pathlib import Path
 from headlight.model.errors import CommandError
 from headlight.viz.settings import read_settings
 from headlight.viz.space.rules import faults
-from headlight.viz.space.upload import check_space, read_name, space_url, upload
+from headlight.viz.space.upload import check_space, make_space_url, read_name, upload
 from headlight.viz.static_site.files import check_folder, site_files, write_files
 from headlight.viz.static_site.page_content import choose_models, read_page
 from headlight.viz.static_site.space_card import space_readme
@@ -61,7 +61,7 @@ def send(space: str, files: Mapping[str, Path], arguments: argparse.Namespace) -
         raise CommandError(f"The Hub would refuse {space}: {' '.join(problems)}")
     is_changed = upload(space, files, sdk="static", private=arguments.private, replace=arguments.replace)
     print(
-        f"All files have arrived at {space_url(space)}."
+        f"All files have arrived at {make_space_url(space)}."
         if is_changed
-        else f"{space_url(space)} has these files already."
+        else f"{make_space_url(space)} has these files already."
     )

@@ -17,8 +17,8 @@ from headlight.model.experiments.account import (
     WordAccount,
     account_by_head,
     account_by_key,
-    likeliest_rival,
-    other_candidates,
+    find_likeliest_rival,
+    list_other_candidates,
     word_account,
 )
 from headlight.model.experiments.attribution import (
@@ -28,9 +28,9 @@ from headlight.model.experiments.attribution import (
     attribution_query,
     source_words,
 )
-from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, random_orders, removal_order
+from headlight.model.experiments.faithfulness import RANDOM_ORDERS, agreement, sample_random_orders, sort_for_removal
 from headlight.model.experiments.logit_lens import LayerPrediction, LogitDecomposition, decompose_logit, logit_lens
-from headlight.model.experiments.queries import WordQuery, attribute_word, word_erasure_curve
+from headlight.model.experiments.queries import WordQuery, attribute_word, measure_word_erasure_curve
 from headlight.model.measures.alignment_head import AlignmentHead
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.records import Translation
@@ -40,7 +40,7 @@ from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import model_json
 from headlight.viz.service.service import Service
-from headlight.viz.service.stored_reports import FAITHFULNESS, stored_report
+from headlight.viz.service.stored_reports import FAITHFULNESS, load_stored_report
 from headlight.viz.service.word_query import parse_word
 from headlight.viz.token_labels import make_visible, truncate
 
@@ -64,7 +64,7 @@ def make_faithfulness_call(service: Service) -> Callable[[Mapping[str, Any]], di
 
     def faithfulness_report(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
-        return {"report": stored_report(service, FAITHFULNESS, request.model or service.default)}
+        return {"report": load_stored_report(service, FAITHFULNESS, request.model or service.default)}
 
     return faithfulness_report
 
@@ -87,7 +87,7 @@ def make_method_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         return {
             "words": word_values(translation),
             "scores": [None if score is None else round(score, 6) for score in result.scores],
-            "order": removal_order(query, result.scores),
+            "order": sort_for_removal(query, result.scores),
             "ms": round(1000 * result.seconds, 1),
             "gap": result.gap and {name: round(value, 4) for name, value in result.gap._asdict().items()},
             "head": query.head if name == "head" else query.alignment_head[:2] if name == "aligning" else None,
@@ -112,11 +112,13 @@ def make_erasure_curve_call(service: Service) -> Callable[[Mapping[str, Any]], d
         translation = service.translate(service.check(values.get("request")))
         query = parse_word_query(service, translation, values)
         if values.get("order") is None:
-            order = random_orders(query)[check_int("chance", values.get("chance"), low=0, high=RANDOM_ORDERS - 1)]
+            order = sample_random_orders(query)[
+                check_int("chance", values.get("chance"), low=0, high=RANDOM_ORDERS - 1)
+            ]
         else:
             order = parse_order(values["order"], query)
         curve = service.run_on_translator(
-            translation.request.model, word_erasure_curve, translation, query.positions, order
+            translation.request.model, measure_word_erasure_curve, translation, query.positions, order
         )
         return {"curve": [round(score, 6) for score in curve]}
 
@@ -131,7 +133,7 @@ def make_account_call(service: Service) -> Callable[[Mapping[str, Any]], dict[st
         name = translation.request.model
         info = service.model_info(name)
         token = translation.target_tokens[position]
-        rivals = other_candidates(token)[:MAX_RIVALS]
+        rivals = list_other_candidates(token)[:MAX_RIVALS]
         account: WordAccount = service.run_on_translator(name, word_account, translation, position, rival)
 
         def label(token_id: int) -> str:
@@ -185,7 +187,7 @@ def make_account_keys_call(service: Service) -> Callable[[Mapping[str, Any]], di
 def _parse_account(service: Service, values: Mapping[str, Any]) -> tuple[Translation, int, int]:
     """Parse the word of an account and its rival, by default the likeliest one."""
     translation, position, rival = parse_word(service, values)
-    return translation, position, likeliest_rival(translation, position) if rival is None else rival
+    return translation, position, find_likeliest_rival(translation, position) if rival is None else rival
 
 
 def make_logit_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -278,7 +280,7 @@ def _is_score(value: Any) -> bool:
 
 def parse_order(value: Any, query: AttributionQuery) -> list[int]:
     """Parse a permutation of the words that can be hidden."""
-    positions = removal_order(query, [0.0] * len(query.words))
+    positions = sort_for_removal(query, [0.0] * len(query.words))
     if (
         not isinstance(value, list)
         or any(type(position) is not int for position in value)

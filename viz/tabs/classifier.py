@@ -14,7 +14,7 @@ from headlight.viz.errors import PageError, repr_short
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.model_json import classifiers
-from headlight.viz.service.payload import encode_tensor, tokens_values
+from headlight.viz.service.payload import encode_tensor, make_token_values
 from headlight.viz.service.service import REVIEW_FACTOR, Service
 
 # Up to both limits all weights are sent; above them, column means per head.
@@ -100,7 +100,7 @@ def judgement_json(judgement: Judgement, effects: ErasureEffects) -> dict[str, A
     return {
         "text": judgement.text,
         "truncated": judgement.truncated,
-        "tokens": tokens_values(judgement.tokens),
+        "tokens": make_token_values(judgement.tokens),
         "classes": judgement.classes,
         "exclusive": judgement.exclusive,
         "log_odds": [round(log_odds, 6) for log_odds in judgement.class_log_odds],

@@ -22,7 +22,7 @@ from headlight.viz.server.visitors import VISITOR, OneJobPerVisitor
 from headlight.viz.service.messages import Downloaded, DownloadedBefore, DownloadPlan, HubStatus, TranslatorEntry
 from headlight.viz.service.model_cards import ModelCard
 from headlight.viz.service.model_json import classifiers, translators
-from headlight.viz.service.payload import error_json, message_json
+from headlight.viz.service.payload import encode_error, encode_message
 from headlight.viz.service.request_queue import RequestQueue, Visitor, is_loopback
 from headlight.viz.service.service import Service
 
@@ -88,7 +88,7 @@ class Downloads(OneJobPerVisitor):
                         return
                 yield from self._messages(name, stop)
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield encode_error(error.field, error.word, error.values)
 
     def _downloaded_json(self, card: ModelCard) -> Downloaded:
         """Return a downloaded model and the list of all models of its kind."""
@@ -123,12 +123,12 @@ class Downloads(OneJobPerVisitor):
     def _fetch(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
             card = self.service.fetch(name, lambda progress: messages.put(_progress_json(progress)), stop)
-            messages.put(message_json({"what": "fetched", **self._downloaded_json(card)}))
+            messages.put(encode_message({"what": "fetched", **self._downloaded_json(card)}))
         except PageError as error:
-            messages.put(error_json(error.field, error.word, error.values))
+            messages.put(encode_error(error.field, error.word, error.values))
         except Exception:
             LOG.exception("A download failed.")
-            messages.put(error_json("model", "our_fault", {}))
+            messages.put(encode_error("model", "our_fault", {}))
         finally:
             messages.put(None)
 
@@ -141,4 +141,4 @@ def _parse_name(values: Mapping[str, Any]) -> str:
 
 
 def _progress_json(progress: DownloadProgress) -> str:
-    return message_json({"what": "fetching", "done": progress.done, "total": progress.total})
+    return encode_message({"what": "fetching", "done": progress.done, "total": progress.total})

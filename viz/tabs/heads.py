@@ -19,7 +19,7 @@ from headlight.model.experiments.effects import (
     LIKELIEST,
     EffectSummary,
     Rival,
-    effect_maps,
+    make_effect_maps,
     measured_effects,
     summarise_effects,
 )
@@ -37,7 +37,7 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.head_roles import make_roles_call
 from headlight.viz.service.service import Service
 from headlight.viz.service.stored_reports import make_atlas_call
-from headlight.viz.service.word_query import parse_word, rival_values
+from headlight.viz.service.word_query import make_rival_values, parse_word
 
 MAX_LISTED_HEADS = 5  # heads of "Which heads wrote this word?"
 PAIRS_PER_CALL = 4  # lines of a link file per call, so that other requests get a turn
@@ -82,7 +82,7 @@ def make_effects_call(service: Service) -> Callable[[Mapping[str, Any]], dict[st
         )
         heads = {kind: effects.round(4).tolist() for kind, effects in summary.heads.items()}
         strongest = [asdict(head) for head in summary.strongest]
-        return {"heads": heads, "strongest": strongest, "rival": rival_values(service, translation, rival)}
+        return {"heads": heads, "strongest": strongest, "rival": make_rival_values(service, translation, rival)}
 
     return strongest_effects
 
@@ -121,9 +121,9 @@ def make_effect_maps_call(service: Service) -> Callable[[Mapping[str, Any]], dic
             translation, position, named_rival = parse_word(service, values)
         rival = default_rival if named_rival is None else named_rival
         maps: Float64Array = service.run_on_translator(
-            translation.request.model, effect_maps, translation, kind, rival, position
+            translation.request.model, make_effect_maps, translation, kind, rival, position
         )
-        return {"effects": encode_array(maps), "rival": rival_values(service, translation, named_rival)}
+        return {"effects": encode_array(maps), "rival": make_rival_values(service, translation, named_rival)}
 
     return map_effects
 

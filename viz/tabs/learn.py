@@ -19,7 +19,7 @@ from headlight.viz.lessons.notebook import make_notebook_call
 from headlight.viz.lessons.quiz.class_calls import make_class_calls
 from headlight.viz.lessons.quiz.forms import read_quiz
 from headlight.viz.lessons.tensors import make_tensors_call
-from headlight.viz.lessons.training_steps import training_calls
+from headlight.viz.lessons.training_steps import make_training_calls
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.service import Service
@@ -29,7 +29,7 @@ def build(service: Service, calls: CallTable) -> gr.HTML:
     """Build the tab inside a `gr.Blocks`."""
     calls.add(make_tensors_call(service), make_experiment_call(service), make_notebook_call(service))
     # Training runs have separate processes and a separate queue.
-    calls.add(read_lessons, *training_calls(service), computes=False)
+    calls.add(read_lessons, *make_training_calls(service), computes=False)
     # The translator of the lesson Build has 432 weights, so its calls need no queue.
     calls.add(read_build, run_build_line, read_quiz, computes=False)
     queued_calls, direct_calls = make_class_calls(service.class_scores)

@@ -17,7 +17,14 @@ from headlight.model.translate.reliability import RELIABILITY_FILE, reliability_
 from headlight.viz.errors import escape_for_log
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
-from headlight.viz.service.markdown import Block, find_failure, find_licence, find_test_scores, sections, training_curve
+from headlight.viz.service.markdown import (
+    Block,
+    find_failure,
+    find_licence,
+    find_test_scores,
+    find_training_curve,
+    sections,
+)
 from headlight.viz.service.model_cards import UNREADABLE_ERRORS, ModelCard, card_text
 from headlight.viz.service.service import Service
 
@@ -70,7 +77,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         ),
         "reliability": _reliability(folder) if folder else None,
         "sections": [
-            {"title": section.title, "blocks": section.blocks, "curve": training_curve(section.blocks)}
+            {"title": section.title, "blocks": section.blocks, "curve": find_training_curve(section.blocks)}
             for section in other_sections
         ],
     }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headlight.model.experiments.importance import batch_size
-from headlight.model.experiments.patching import PatchedShares, patched_shares
+from headlight.model.experiments.patching import PatchedShares, measure_patched_shares
 from headlight.model.translate.reranking import own_choice
 from headlight.viz.field_values import check_int
 from headlight.viz.service.service import Service
@@ -32,7 +32,7 @@ def make_patching_call(service: Service) -> Callable[[Mapping[str, Any]], dict[s
         translation, other_translation = service.translate(request), service.translate(other)
         count = batch_size(service.model_info(request.model).model.config, other_translation)
         result: PatchedShares = service.run_on_translator(
-            request.model, patched_shares, translation, other_translation, first, count
+            request.model, measure_patched_shares, translation, other_translation, first, count
         )
         return {
             "word": result.word,

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.core.positions import POSITIONS
-from headlight.model.experiments.encodings import LEARNED_ENCODINGS, encoding_array, periods
+from headlight.model.experiments.encodings import LEARNED_ENCODINGS, make_encoding_array, periods
 from headlight.model.experiments.queries import position_table
 from headlight.model.records import FloatArray
 from headlight.viz.errors import PageError, repr_short
@@ -48,7 +48,7 @@ def encoding_json(service: Service, values: Mapping[str, Any]) -> dict[str, Any]
     if is_trained:
         table: FloatArray = service.run_on_translator(name, position_table, length)
     else:
-        table = encoding_array(config, encoding, length)
+        table = make_encoding_array(config, encoding, length)
     form = drawing_form(encoding, is_trained=is_trained)
     result = {
         "encoding": encoding,

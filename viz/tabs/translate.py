@@ -19,7 +19,7 @@ from headlight.model.phrases import LANGUAGES
 from headlight.model.records import Translation
 from headlight.viz.errors import PageError
 from headlight.viz.request_fields import OPTIONS
-from headlight.viz.server.calls import CallTable, json_object
+from headlight.viz.server.calls import CallTable, parse_json_object
 from headlight.viz.server.deferred_answers import DEFER_FROM_CHARACTERS, DeferredAnswers
 from headlight.viz.server.event_stream import Step, Wait, stream_messages
 from headlight.viz.server.visitors import HAS_LEFT, VISITOR, OneJobPerVisitor, with_request_number
@@ -27,14 +27,14 @@ from headlight.viz.server.widget import widget
 from headlight.viz.service.examples import EXAMPLES
 from headlight.viz.service.first_answer import load_first_answer
 from headlight.viz.service.messages import Answer, Findings, FindingValues, ReadBack
-from headlight.viz.service.model_json import answer_json, default_request, translators
+from headlight.viz.service.model_json import answer_json, make_default_request, translators
 from headlight.viz.service.payload import (
-    busy_json,
-    deferred_json,
-    error_json,
-    partial_json,
-    queue_position_json,
-    reliability_values,
+    encode_busy,
+    encode_deferred,
+    encode_error,
+    encode_partial,
+    encode_queue_position,
+    make_reliability_values,
 )
 from headlight.viz.service.request_queue import fingerprint
 from headlight.viz.service.service import MEGABYTE, CachedResult, Service
@@ -97,7 +97,7 @@ class TranslateWidget(OneJobPerVisitor):
             "examples": [example._asdict() for example in EXAMPLES if example.model in names],
             "limits": {"characters": settings.max_characters},
             "options": [row.as_json(settings) for row in OPTIONS if row.on_page],
-            "defaults": default_request(self.service),
+            "defaults": make_default_request(self.service),
             "any_model": ANY_MODEL in settings.models,
             "through_queue": self.service.backend.uses_gradio_queue,
         }
@@ -110,7 +110,7 @@ class TranslateWidget(OneJobPerVisitor):
     def read_back(self, values: Mapping[str, Any]) -> ReadBack:
         """Return the reliability of an answer with its back-translation. The browser calls it after the answer."""
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
-        return {"reliability": reliability_values(self.service.read_back(translation))}
+        return {"reliability": make_reliability_values(self.service.read_back(translation))}
 
     def fetch_deferred(self, values: Mapping[str, Any]) -> Annotated[bytes, Answer]:
         """Return an answer that was too large for a message."""
@@ -136,15 +136,15 @@ class TranslateWidget(OneJobPerVisitor):
     def _deferred_messages(self, payload: object, session: str, stop: Event) -> Generator[Step]:
         """Yield messages for Gradio's queue. A large answer is stored, and its message contains its name."""
         try:
-            values = json_object(payload)
+            values = parse_json_object(payload)
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield encode_error(error.field, error.word, error.values)
             return
         request_number = values.get("turn")
         with closing(self._messages_for_visitor(values, session, stop)) as steps:
             for step in steps:
                 if isinstance(step, str) and len(step) >= DEFER_FROM_CHARACTERS:
-                    step = deferred_json(self.deferred_answers.store(step))
+                    step = encode_deferred(self.deferred_answers.store(step))
                 yield _add_request_number(step, request_number)
 
     def _messages_for_visitor(self, request: Mapping[str, Any], session: str, stop: Event) -> Generator[Step]:
@@ -165,7 +165,7 @@ class TranslateWidget(OneJobPerVisitor):
         limit = self.service.settings.max_answer_mb
         if len(message) <= limit * MEGABYTE:
             return message
-        return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": limit})
+        return encode_error("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": limit})
 
     def scan(self, values: Mapping[str, Any]) -> Findings:
         """Return the strongest findings about a translation, in every language of the page."""
@@ -179,11 +179,11 @@ class TranslateWidget(OneJobPerVisitor):
         try:
             ticket = self.service.request_queue.enqueue(VISITOR.get(), kind="translate", size=size, request_key=digest)
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield encode_error(error.field, error.word, error.values)
             return
         with ticket:
             while not ticket.settled:
-                yield Wait(ticket, format_position=queue_position_json)
+                yield Wait(ticket, format_position=encode_queue_position)
                 if stop.is_set() or HAS_LEFT.get()():
                     return
             if ticket.result is not None:
@@ -199,7 +199,7 @@ class TranslateWidget(OneJobPerVisitor):
         try:
             ticket = self.service.request_queue.enqueue_live(VISITOR.get())
         except PageError:
-            yield busy_json()
+            yield encode_busy()
             return
         with ticket:
             if not ticket.granted:
@@ -207,7 +207,7 @@ class TranslateWidget(OneJobPerVisitor):
             if stop.is_set() or ticket.cancelled or HAS_LEFT.get()():
                 return
             if not ticket.granted:
-                yield busy_json()
+                yield encode_busy()
                 return
             yield from self._live_messages(values, stop)
 
@@ -220,13 +220,13 @@ class TranslateWidget(OneJobPerVisitor):
                     if progress.translation is not None:
                         yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
                     elif not self.service.request_queue.is_idle():
-                        yield busy_json()
+                        yield encode_busy()
                         return
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield encode_error(error.field, error.word, error.values)
         except Exception:
             LOG.exception("A live translation failed.")
-            yield error_json("text", OUR_FAULT, {})
+            yield encode_error("text", OUR_FAULT, {})
 
     def _messages(
         self, values: dict[str, Any], stop: Event, on_answer: Callable[[Translation], None]
@@ -240,12 +240,12 @@ class TranslateWidget(OneJobPerVisitor):
                     yield answer_json(self.service, progress.translation, cached=isinstance(progress, CachedResult))
                 elif time.monotonic() - last_message >= MESSAGE_INTERVAL_SECONDS:
                     last_message = time.monotonic()
-                    yield partial_json(progress.text, progress.tokens)
+                    yield encode_partial(progress.text, progress.tokens)
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield encode_error(error.field, error.word, error.values)
         except Exception:
             LOG.exception("A translation failed.")
-            yield error_json("text", OUR_FAULT, {})
+            yield encode_error("text", OUR_FAULT, {})
 
 
 def _finding_values(finding: Finding) -> FindingValues:

@@ -20,7 +20,7 @@ from headlight.model.translate.reranking import own_choice
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
 from headlight.viz.service.messages import TranslatorEntry
-from headlight.viz.service.model_json import model_json, translation_dict, translators
+from headlight.viz.service.model_json import make_answer_dict, model_json, translators
 from headlight.viz.service.own_choice import own_translation
 from headlight.viz.service.service import Service
 from headlight.viz.token_labels import make_visible, truncate
@@ -59,7 +59,7 @@ def make_second_answer_call(service: Service) -> Callable[[Mapping[str, Any]], d
         sources = match_tokens(first.source_tokens, first.source_text, *source)
         targets = match_tokens(first.target_tokens, first.text, *target)
         return {
-            "answer": translation_dict(service, second),
+            "answer": make_answer_dict(service, second),
             "own": unranked,
             "source": matching_json(sources),
             "target": matching_json(targets),

@@ -15,10 +15,16 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.errors import repr_short
-from headlight.model.experiments.effects import sentence_head_effects
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses, all_heads, all_parts, batch_size
+from headlight.model.experiments.effects import compute_sentence_head_effects
+from headlight.model.experiments.importance import (
+    AttentionPart,
+    all_heads,
+    batch_size,
+    list_all_parts,
+    measure_all_ablation_losses,
+)
 from headlight.model.experiments.pruning import read_curve
-from headlight.model.experiments.queries import first_change
+from headlight.model.experiments.queries import find_first_change
 from headlight.model.measures.chrf import chrf
 from headlight.model.measures.trace_records import Float64Array
 from headlight.model.measures.word_diff import WrittenWord, diff_words, written_words
@@ -28,7 +34,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.field_values import check_choice, check_int
 from headlight.viz.server.calls import CallTable
 from headlight.viz.server.widget import widget
-from headlight.viz.service.model_json import translation_dict
+from headlight.viz.service.model_json import make_answer_dict
 from headlight.viz.service.own_choice import own_translation, target_ids
 from headlight.viz.service.service import Service
 from headlight.viz.tabs.patching import make_patching_call
@@ -63,8 +69,8 @@ def make_changed_answer_call(service: Service) -> Callable[[Mapping[str, Any]], 
         # The changed model scores the original words, so that both maps have the same rows.
         forced = service.translate(replace(request, target=target_ids(before), prefix=None))
         return {
-            "answer": translation_dict(service, after),
-            "held": translation_dict(service, forced),
+            "answer": make_answer_dict(service, after),
+            "held": make_answer_dict(service, forced),
             "before": round(before.log_probability, 6),
             "after": round(forced.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),
@@ -85,7 +91,9 @@ def make_importance_call(service: Service) -> Callable[[Mapping[str, Any]], dict
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
-        return measure_next_batch(values, service, answer, all_parts(service.model_info(request.model).model.config))
+        return measure_next_batch(
+            values, service, answer, list_all_parts(service.model_info(request.model).model.config)
+        )
 
     return measure_importance
 
@@ -96,7 +104,9 @@ def make_prediction_call(service: Service) -> Callable[[Mapping[str, Any]], dict
     def predict_losses(values: Mapping[str, Any]) -> dict[str, Any]:
         request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
-        losses: dict[Kind, Float64Array] = service.run_on_translator(request.model, sentence_head_effects, answer)
+        losses: dict[Kind, Float64Array] = service.run_on_translator(
+            request.model, compute_sentence_head_effects, answer
+        )
         return {"losses": {kind: effects.round(4).tolist() for kind, effects in losses.items()}}
 
     return predict_losses
@@ -129,7 +139,7 @@ def measure_next_batch(
     name = answer.request.model
     batch = parts[first : first + batch_size(service.model_info(name).model.config, answer)]
     results: list[float] = service.run_on_translator(
-        name, all_ablation_losses, answer, [(*also_ablated, part) for part in batch]
+        name, measure_all_ablation_losses, answer, [(*also_ablated, part) for part in batch]
     )
     return {
         "losses": [
@@ -184,7 +194,7 @@ def make_pruning_search_call(service: Service) -> Callable[[Mapping[str, Any]], 
         last = min(first + BATCH_SIZE, len(parts) + 1)
         # These answers are not cached: no other request uses them.
         count: int | None = service.run_on_translator(
-            request.model, first_change, request, original.text, parts, first, last
+            request.model, find_first_change, request, original.text, parts, first, last
         )
         return {"found": count, "next": last if count is None else count + 1, "all": len(parts)}
 

@@ -15,7 +15,7 @@ import gradio as gr
 import numpy as np
 
 from headlight.model.checkpoints.base64_arrays import encode_array
-from headlight.model.experiments.queries import RowContributions, row_contributions
+from headlight.model.experiments.queries import RowContributions, compute_row_contributions
 from headlight.model.experiments.score_parts import (
     SIDES,
     Cell,
@@ -115,7 +115,7 @@ def make_stream_call(service: Service) -> Callable[[Mapping[str, Any]], dict[str
         result: RowContributions
         result = service.run_on_translator(
             name,
-            row_contributions,
+            compute_row_contributions,
             translation,
             selection.kind,
             selection.layer,

@@ -19,12 +19,12 @@ NUMBERS = "benchmarks.json"
 
 def main(arguments: list[str]) -> int:
     """Measure the selected sections, print them, and merge them into the stored results."""
-    options = _options(arguments)
+    options = _parse_options(arguments)
     # These sections need a browser, many visitors or a cluster.
     separate = ("page", "paint", "visit", "class", "scale")
     names = tuple(name for name in SECTIONS if name not in separate) if options.section == "all" else (options.section,)
-    results = _measured_before(options.output)
-    from workshop.benchmarks.decode import disagreements
+    results = _read_results(options.output)
+    from workshop.benchmarks.decode import find_disagreements
     from workshop.benchmarks.environment import describe_environment
     from workshop.benchmarks.report import render, render_section
 
@@ -36,20 +36,22 @@ def main(arguments: list[str]) -> int:
             options.output.mkdir(parents=True, exist_ok=True)
             (options.output / NUMBERS).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
             (options.output / "benchmarks.md").write_text(render(results), encoding="utf-8")
-    complaints = [complaint for name in names if "cases" in results[name] for complaint in disagreements(results[name])]
+    complaints = [
+        complaint for name in names if "cases" in results[name] for complaint in find_disagreements(results[name])
+    ]
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return 1 if complaints else 0
 
 
-def _measured_before(folder: Path | None) -> dict[str, Any]:
+def _read_results(folder: Path | None) -> dict[str, Any]:
     if folder is None or not (folder / NUMBERS).exists():
         return {}
     results: dict[str, Any] = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
     return results
 
 
-def _options(arguments: list[str]) -> argparse.Namespace:
+def _parse_options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks", description=__doc__)
     parser.add_argument("section", choices=[*SECTIONS, "all"])
     parser.add_argument(

@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Sequence
 
 
-def summary(seconds: Sequence[float]) -> dict[str, float]:
+def summarise_quartiles(seconds: Sequence[float]) -> dict[str, float]:
     """Return the median and quartiles of repeated measurements."""
     low, _, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
     return {"median": statistics.median(seconds), "low": low, "high": high}
 
 
-def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, float]:
+def compute_paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, float]:
     """Return the median of the paired ratios `ours / others`, with its 95% confidence interval.
 
     The two measurements of a pair are adjacent in time, so a temporary slowdown of the machine affects both. The bounds
@@ -31,7 +31,7 @@ def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, fl
     }
 
 
-def token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
+def compute_token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
     """Return the share of tokens that are equal at the same position."""
     equal = sum(
         token == other_token
@@ -44,7 +44,7 @@ def token_agreement(sentences: Sequence[Sequence[int]], others: Sequence[Sequenc
     return equal / total if total else 1.0
 
 
-def spread(seconds: Sequence[float]) -> dict[str, float]:
+def summarise_percentiles(seconds: Sequence[float]) -> dict[str, float]:
     """Return the median, the 95th percentile and the count of some times."""
     ordered = sorted(seconds) or [math.nan]
     last = len(ordered) - 1
@@ -71,6 +71,6 @@ def format_megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f} MB"
 
 
-def goal_mark(met: bool) -> str:
+def format_goal(met: bool) -> str:
     """Return the mark of a goal in a table."""
     return "met" if met else "**not met**"

@@ -3,7 +3,7 @@
 Each simulated pupil behaves like the page: the pupil requests the next sentence after the previous answer, and retries
 after the page's pauses (`viz/widgets/core/retry.js`). In half of the lessons, another address has just sent hundreds
 of requests. During each lesson, a visitor from a third address requests one sentence after another. The run ends under
-any load, because a request without an answer after `PATIENCE` counts as failed.
+any load, because a request without an answer after `TIMEOUT_SECONDS` counts as failed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import Any
 
 import httpx
 
-from workshop.benchmarks.arithmetic import spread, summary
+from workshop.benchmarks.arithmetic import summarise_percentiles, summarise_quartiles
 from workshop.benchmarks.page import PORT, STREAM, Log, serve
 
 LESSONS = ((30, 1), (60, 3))  # pupils, and sentences per pupil
 HOSTILE_REQUESTS = 500
 REQUESTS_ALONE = 15  # requests of the single visitor, before and after the lessons
-SCHOOL, HOSTILE, THIRD = "203.0.113.5", "192.0.2.9", "198.51.100.7"
-PATIENCE = 600.0  # seconds for one sentence, including pauses
-PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)  # seconds, the same as in retry.js
-BUSY = {"line_full", "cluster_busy"}
-ARRIVAL = 1.0  # seconds from the hostile requests to those of the class
+SCHOOL_ADDRESS, HOSTILE_ADDRESS, THIRD_ADDRESS = "203.0.113.5", "192.0.2.9", "198.51.100.7"
+TIMEOUT_SECONDS = 600.0  # for one sentence, including retries
+RETRY_SECONDS = (2.0, 4.0, 8.0, 15.0, 30.0)  # before each retry, as in retry.js
+RETRIED_ERRORS = {"line_full", "cluster_busy"}
+CLASS_DELAY_SECONDS = 1.0  # from the hostile requests to the requests of the class
 WORDS = (
     ("Anna", "Ben", "Clara", "David", "Eva", "Felix", "Greta", "Hans", "Ida", "Jan"),
     ("heute", "morgen", "gern", "oft", "nie", "wieder", "dort", "bald", "manchmal", "jetzt"),
@@ -55,21 +55,21 @@ class Visitors:
         start = time.perf_counter()
         outcome = "again"
         with contextlib.suppress(TimeoutError, httpx.HTTPError):
-            async with asyncio.timeout(PATIENCE):
-                outcome = await self._request_until_final(session, text)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                outcome = await self._retry_until_final(session, text)
         self.outcomes[outcome] += 1
         if outcome == "answered":
             self.seconds.append(time.perf_counter() - start)
 
-    async def _request_until_final(self, session: str, text: str) -> str:
+    async def _retry_until_final(self, session: str, text: str) -> str:
         for turn in count(1):
             message = await self.ask(session, text, turn)
             if message.get("what") == "answer":
                 return "answered"
-            if message.get("word") not in BUSY:
+            if message.get("word") not in RETRIED_ERRORS:
                 break
             self.outcomes["refused"] += 1
-            pause = max(PAUSES[min(turn, len(PAUSES)) - 1], message.get("values", {}).get("seconds", 0))
+            pause = max(RETRY_SECONDS[min(turn, len(RETRY_SECONDS)) - 1], message.get("values", {}).get("seconds", 0))
             await asyncio.sleep(pause * (1 + random.random() / 2))  # noqa: S311 (desynchronises the retries)
         return "again"
 
@@ -108,32 +108,34 @@ def measure(lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[
 async def measure_running_page(base: str, lessons: Sequence[tuple[int, int]], hostile: int, log: Log) -> dict[str, Any]:
     """Run the measurements of `measure` against a running page."""
     limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, limits=limits) as client:
+    async with httpx.AsyncClient(base_url=base, timeout=TIMEOUT_SECONDS, limits=limits) as client:
         config = (await client.get("/config")).json()
         widget = next(
             component for component in config["components"] if component["props"].get("elem_id") == "widget-translate"
         )
         visitor_values = client, json.loads(widget["props"]["props"]["config"])["defaults"]
         texts = sentences()
-        await Visitors(*visitor_values, THIRD).press_in_turn(islice(texts, 3))  # loads the model
-        single_visitor = Visitors(*visitor_values, THIRD)
+        await Visitors(*visitor_values, THIRD_ADDRESS).press_in_turn(islice(texts, 3))  # loads the model
+        single_visitor = Visitors(*visitor_values, THIRD_ADDRESS)
         await single_visitor.press_in_turn(islice(texts, REQUESTS_ALONE))
         results = []
         for pupils, sentence_count in lessons:
             for requests in (0, hostile):
-                results.append(await _lesson(visitor_values, texts, pupils, sentence_count, requests))
+                results.append(await _measure_lesson(visitor_values, texts, pupils, sentence_count, requests))
                 log(str(results[-1]))
         # Before and after the lessons, because the speed of the machine varies.
         await single_visitor.press_in_turn(islice(texts, REQUESTS_ALONE))
-    return {"alone": summary(single_visitor.seconds), "lessons": results}
+    return {"alone": summarise_quartiles(single_visitor.seconds), "lessons": results}
 
 
-async def _lesson(
+async def _measure_lesson(
     addresses: Any, texts: Iterator[str], pupils: int, requests_per_pupil: int, hostile: int
 ) -> dict[str, Any]:
-    school, attackers, third = (Visitors(*addresses, address) for address in (SCHOOL, HOSTILE, THIRD))
+    school, attackers, third = (
+        Visitors(*addresses, address) for address in (SCHOOL_ADDRESS, HOSTILE_ADDRESS, THIRD_ADDRESS)
+    )
     attack_tasks = [asyncio.create_task(attackers.press_once(text)) for text in islice(texts, hostile)]
-    await asyncio.sleep(ARRIVAL if hostile else 0)
+    await asyncio.sleep(CLASS_DELAY_SECONDS if hostile else 0)
     third_task = asyncio.create_task(third.press_in_turn(texts))
     texts_by_pupil = [iter(list(islice(texts, requests_per_pupil))) for _ in range(pupils)]
     start = time.perf_counter()
@@ -147,8 +149,8 @@ async def _lesson(
         "sentences": requests_per_pupil,
         **{outcome: school.outcomes[outcome] for outcome in ("answered", "refused", "again")},
         "seconds": elapsed,
-        "waits": spread(school.seconds),
-        "third": spread(third.seconds),
+        "waits": summarise_percentiles(school.seconds),
+        "third": summarise_percentiles(third.seconds),
         "third_again": third.outcomes["again"],
         "hostile": {"requests": hostile}
         | {outcome: attackers.outcomes[outcome] for outcome in ("answered", "refused")},

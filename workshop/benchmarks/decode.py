@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.text.tokenizer import Tokenizer
-from workshop.benchmarks.arithmetic import summary, token_agreement
+from workshop.benchmarks.arithmetic import compute_token_agreement, summarise_quartiles
 from workshop.benchmarks.engines import EngineSpec, Workload
-from workshop.benchmarks.random_models import random_model, random_sentences, random_tokenizer, save_for_all_engines
+from workshop.benchmarks.random_models import (
+    make_random_model,
+    random_sentences,
+    save_for_all_engines,
+    train_random_tokenizer,
+)
 from workshop.benchmarks.shapes import Case
 from workshop.benchmarks.worker import DecodingEngine, Worker
 
@@ -31,8 +36,8 @@ def measure(
     results: list[dict[str, Any]] = []
     for shape, shape_cases in groupby(cases, key=lambda case: case.shape):
         with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
-            folder, tokenizer = Path(temporary) / shape.name, random_tokenizer(shape.vocabulary)
-            save_for_all_engines(folder, random_model(shape.config), tokenizer)
+            folder, tokenizer = Path(temporary) / shape.name, train_random_tokenizer(shape.vocabulary)
+            save_for_all_engines(folder, make_random_model(shape.config), tokenizer)
             workers = {
                 name: stack.enter_context(Worker(DecodingEngine, spec, folder, threads))
                 for name, spec in available.items()
@@ -60,7 +65,7 @@ def _measure_interleaved(
         {
             "name": case.name,
             "shape": case.shape.words,
-            "seconds": {row: summary(seconds[case, row]) for row in outputs[case]},
+            "seconds": {row: summarise_quartiles(seconds[case, row]) for row in outputs[case]},
             "same_tokens": _agreement({row: ids for row, (_, ids) in outputs[case].items()}),
         }
         for case in cases
@@ -87,13 +92,13 @@ def _agreement(outputs: Mapping[str, list[list[int]]]) -> dict[str, float]:
     if REFERENCE not in outputs:
         return {}
     return {
-        row: token_agreement(ids, outputs[REFERENCE])
+        row: compute_token_agreement(ids, outputs[REFERENCE])
         for row, ids in outputs.items()
         if row != REFERENCE and not row.startswith("tutorial")
     }
 
 
-def disagreements(result: Mapping[str, Any]) -> list[str]:
+def find_disagreements(result: Mapping[str, Any]) -> list[str]:
     """Return an error per exact engine whose tokens differ from Headlight's, so that its times are not comparable."""
     return [
         f"{case['name']}: {row} generated other tokens than Headlight ({share:.1%} are equal)"

@@ -25,9 +25,9 @@ from headlight.model.experiments.score_parts import SIDES, Cell, ScoreParts, Sid
 from headlight.model.experiments.scoring import decoder_inputs
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.page import SENTENCE_20_TOKENS
-from workshop.benchmarks.worker import stopwatch
+from workshop.benchmarks.worker import time_job
 
 MODELS = {"de-en": "de", "zh-en": "zh"}  # model → column of the corpus
 TIMED_MODEL = "de-en"
@@ -59,8 +59,8 @@ def measure(sentences: int, cells: int, repetitions: int, log: Log, threads: int
         texts = random_sentences(TEXTS, MODELS[name], sentences)
         translations = [translator.translate(text) for text in texts]
         log(f"effects: {name}, parts of scores")
-        directions = part_directions(translator, translations, cells)
-        shares = explained_shares(translator, translations, cells)
+        directions = count_part_directions(translator, translations, cells)
+        shares = measure_explained_shares(translator, translations, cells)
         result["models"][name] = {"directions": directions, "explained": shares}
     return result
 
@@ -80,7 +80,7 @@ def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[
     position = len(translation.target_tokens) // 2
     word = translation.target_tokens[position]
     rival = next(other.id for other in word.alternatives if other.id != word.id)
-    forward, backward = plain_pass(translator, translation, position)
+    forward, backward = make_plain_pass(translator, translation, position)
     jobs: dict[str, Callable[[], Any]] = {
         "forward": forward,
         "pass": lambda: backward(forward()),
@@ -90,19 +90,19 @@ def cost(translator: Translator, text: str, repetitions: int, log: Log) -> dict[
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(repetitions):
         for name, job in jobs.items():
-            seconds[name].append(stopwatch(job))
+            seconds[name].append(time_job(job))
         log(f"effects: {turn + 1} of {repetitions} rounds timed")
     return {
         "source_tokens": len(translation.source_tokens),
         "target_tokens": len(translation.target_tokens),
         "place": position,
         "repetitions": repetitions,
-        "seconds": {name: summary(times) for name, times in seconds.items()},
-        "ratio": {name: paired_ratio(seconds[name], seconds["pass"]) for name in ("effects", "account")},
+        "seconds": {name: summarise_quartiles(times) for name, times in seconds.items()},
+        "ratio": {name: compute_paired_ratio(seconds[name], seconds["pass"]) for name in ("effects", "account")},
     }
 
 
-def plain_pass(
+def make_plain_pass(
     translator: Translator, translation: Translation, position: int
 ) -> tuple[Callable[[], tuple[Tensor, list[Tensor]]], Callable[[tuple[Tensor, list[Tensor]]], Gradients]]:
     """Return the forward pass of the whole translation, and the backward pass from log p(word) to the embeddings.
@@ -139,7 +139,7 @@ def plain_pass(
 # ------------------------------------------------------------ parts of scores
 
 
-def random_cells(
+def sample_cells(
     translations: Sequence[Translation], count: int, kinds: Sequence[Kind] = KINDS
 ) -> Iterator[tuple[Translation, Cell]]:
     """Draw unmasked cells of rows with at least two keys; kinds, layers, heads and rows are equally likely."""
@@ -155,22 +155,22 @@ def random_cells(
             yield translation, Cell(kind, layer, head, row, rng.choice(columns))
 
 
-def part_directions(
+def count_part_directions(
     translator: Translator, translations: Sequence[Translation], cells: int
 ) -> dict[str, dict[str, dict[str, int]]]:
     """Count per side and kind the cells whose weight moves against the sign of the largest part that is left out."""
     counts: dict[str, dict[str, dict[str, int]]] = {
         side: {kind: {"cells": 0, "right": 0} for kind in KINDS} for side in SIDES
     }
-    for translation, cell in random_cells(translations, cells):
+    for translation, cell in sample_cells(translations, cells):
         for side in SIDES:
             count = counts[side][cell.kind]
             count["cells"] += 1
-            count["right"] += moves_as_predicted(translator, translation, cell, side)
+            count["right"] += has_predicted_direction(translator, translation, cell, side)
     return counts
 
 
-def moves_as_predicted(translator: Translator, translation: Translation, cell: Cell, side: Side) -> bool:
+def has_predicted_direction(translator: Translator, translation: Translation, cell: Cell, side: Side) -> bool:
     """Whether the weight falls without the largest part if that is positive, and rises if it is negative."""
     parts = score_parts(translator, translation, cell, side).parts
     largest = next(part for part in parts if part.writer != "biases")
@@ -178,10 +178,12 @@ def moves_as_predicted(translator: Translator, translation: Translation, cell: C
     return without < weight if largest.value > 0 else without > weight
 
 
-def explained_shares(translator: Translator, translations: Sequence[Translation], cells: int) -> list[dict[str, float]]:
+def measure_explained_shares(
+    translator: Translator, translations: Sequence[Translation], cells: int
+) -> list[dict[str, float]]:
     """Return per encoder layer how much of a score its first parts explain, over random cells with a clear score."""
     shares: list[list[float]] = [[] for _ in range(translator.model.config.encoder_layers)]
-    for translation, cell in random_cells(translations, cells, ("encoder",)):
+    for translation, cell in sample_cells(translations, cells, ("encoder",)):
         parts = score_parts(translator, translation, cell, "key")
         if abs(parts.score) >= MIN_SCORE:
             shares[cell.layer].append(first_share(parts))

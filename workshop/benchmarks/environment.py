@@ -19,16 +19,16 @@ def describe_environment(date: str, command: str) -> dict[str, Any]:
     return {
         "date": date,
         "command": command,
-        "processor": _cpu_name(),
+        "processor": _read_cpu_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory": _memory(),
+        "memory": _read_memory_size(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {"Python": platform.python_version()} | _versions(),
-        "load": busy_cores(),
+        "versions": {"Python": platform.python_version()} | _read_versions(),
+        "load": measure_busy_cores(),
     }
 
 
-def _cpu_name() -> str:
+def _read_cpu_name() -> str:
     """Return the name of the CPU and the widest instruction set that PyTorch uses on it."""
     import torch
 
@@ -44,7 +44,7 @@ def _cpu_name() -> str:
     return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
 
 
-def busy_cores() -> float | None:
+def measure_busy_cores() -> float | None:
     """Return the number of cores busy with other processes. The load average would include processes that ended."""
     path = Path("/proc/stat")
     if not path.exists():
@@ -59,13 +59,13 @@ def busy_cores() -> float | None:
     return round(share * (os.cpu_count() or 1), 2)
 
 
-def _memory() -> str:
+def _read_memory_size() -> str:
     if not hasattr(os, "sysconf"):
         return "unknown"
     return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
 
 
-def _versions() -> dict[str, str]:
+def _read_versions() -> dict[str, str]:
     versions = {}
     for name in PACKAGES:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.browser.browsers import find_chromium
 from tests.browser.polling import wait_for_function
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.page import PORT, Log, serve
 
 LATENCY_MS = 80
@@ -61,9 +61,9 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
     connection = {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}
     return {
         "line": connection,
-        "ours": summary(headlight),
-        "empty": summary(empty),
-        "ratio": paired_ratio(headlight, empty),
+        "ours": summarise_quartiles(headlight),
+        "empty": summarise_quartiles(empty),
+        "ratio": compute_paired_ratio(headlight, empty),
     } | traffic
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from headlight.model.families.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.packed_model import StepWeights
-from workshop.benchmarks.arithmetic import summary, token_agreement
+from workshop.benchmarks.arithmetic import compute_token_agreement, summarise_quartiles
 from workshop.benchmarks.countdown_model import CountdownModel
 from workshop.benchmarks.engines import CPU_ENGINES
 from workshop.benchmarks.engines.ctranslate import converted_folder, ids_to_tokens
-from workshop.benchmarks.random_models import random_tokenizer, save_for_all_engines
+from workshop.benchmarks.random_models import save_for_all_engines, train_random_tokenizer
 from workshop.benchmarks.shapes import SMALL, Shape
 from workshop.benchmarks.worker import Worker
 
@@ -61,19 +61,19 @@ def measure(
         result |= {"about_model": lines.model_description, "source_tokens": sum(map(len, ids))}
         with Worker(HeadlightLines, lines.folder, texts, threads) as headlight:
             headlight_ids = headlight.call("run").ids
-            result["own_tokens"] = token_agreement(headlight_ids, _float32_ids(lines, texts, threads))
+            result["own_tokens"] = compute_token_agreement(headlight_ids, _translate_in_float32(lines, texts, threads))
             result["written_tokens"] = sum(map(len, headlight_ids))
             result["absence"] = CPU_ENGINES["ctranslate2"].unavailable_reason
             if result["absence"]:
                 runs = [headlight.call("run").seconds for _ in range(repetitions)]
-                return result | {"seconds": {"headlight": summary(runs)}}
+                return result | {"seconds": {"headlight": summarise_quartiles(runs)}}
             with Worker(CTranslateLines, lines.folder, _add_end_token(ids, lines), max_length, threads) as ctranslate:
                 runs_by_batch: dict[tuple[str, int], Run] = {}
                 for kind, size in BATCH_SIZES if count >= MIN_LINES_FOR_ALL_BATCH_SIZES else BATCH_SIZES[:1]:
                     runs_by_batch[kind, size] = ctranslate.call("run", kind, size)
                     log(f"CTranslate2, batches of {size} {kind}: {runs_by_batch[kind, size].seconds:.2f} s")
                 kind, size = min(runs_by_batch, key=lambda batch: runs_by_batch[batch].seconds)
-                result["same_tokens"] = token_agreement(headlight_ids, runs_by_batch[kind, size].ids)
+                result["same_tokens"] = compute_token_agreement(headlight_ids, runs_by_batch[kind, size].ids)
                 result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in runs_by_batch.items()}
                 result["best"] = f"{size} {kind}"
                 seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
@@ -86,10 +86,10 @@ def measure(
                         seconds["ctranslate2"].append(ctranslate.call("run", kind, size).seconds)
                         seconds["ctranslate2-int8"].append(ctranslate_int8.call("run", kind, size).seconds)
                         log(f"lines: {repetition + 1} of {repetitions}")
-        return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
+        return result | {"seconds": {name: summarise_quartiles(runs) for name, runs in seconds.items()}}
 
 
-def _float32_ids(lines: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:
+def _translate_in_float32(lines: BenchmarkLines, texts: Sequence[str], threads: int) -> list[list[int]]:
     """Return the target ids of the lines, translated with float32 weights in each step."""
     with Worker(HeadlightLines, lines.folder, texts, threads, "float32") as worker:
         ids: list[list[int]] = worker.call("run").ids
@@ -105,7 +105,7 @@ def load_lines(folder: Path, count: int, shape: Shape) -> BenchmarkLines:
         save_for_all_engines(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
         description = f"{TRAINED_MODEL}, sentences of {CORPUS}, repeated"
         return BenchmarkLines(folder, loaded.source_tokenizer, list(islice(cycle(sentences), count)), description)
-    tokenizer = random_tokenizer(shape.vocabulary)
+    tokenizer = train_random_tokenizer(shape.vocabulary)
     countdown = CountdownModel(shape, tokenizer)
     save_for_all_engines(folder, countdown.model, tokenizer)
     source = "`workshop/benchmarks/countdown_model.py`"

@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 from tests.browser.browsers import find_chromium
-from workshop.benchmarks.arithmetic import spread, summary
+from workshop.benchmarks.arithmetic import summarise_percentiles, summarise_quartiles
 from workshop.benchmarks.page import (
     BUNDLE_URL,
     PORT,
@@ -96,11 +96,11 @@ def measure(typists: int, seconds: float, log: Log) -> dict[str, Any]:
         "answers": sum(typist.answers for typist in typing_visitors),
         "busy": sum(typist.busy for typist in typing_visitors),
         "lost": sum(typist.lost for typist in typing_visitors),
-        "answered": spread(waits),
-        "painted": spread(painted),
-        "alone": summary(alone),
-        "among": summary(during),
-        "ratio": summary(during)["median"] / summary(alone)["median"],
+        "answered": summarise_percentiles(waits),
+        "painted": summarise_percentiles(painted),
+        "alone": summarise_quartiles(alone),
+        "among": summarise_quartiles(during),
+        "ratio": summarise_quartiles(during)["median"] / summarise_quartiles(alone)["median"],
         "load": used_seconds / elapsed,
         "memory": memory,
     }
@@ -155,7 +155,7 @@ class _Typist(threading.Thread):
     def run(self) -> None:
         """Type until the end of the measurement, without waiting for pending answers."""
         time.sleep(self.rng.random())
-        letters = self._letters()
+        letters = self._type_letters()
         key = time.monotonic()
         while not self.stop_event.is_set():
             time_now = time.monotonic()
@@ -174,7 +174,7 @@ class _Typist(threading.Thread):
                     self._send_if_changed(time_now)
             time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
-    def _letters(self) -> Iterator[str]:
+    def _type_letters(self) -> Iterator[str]:
         """Yield random sentences, each with one more character at a time."""
         while True:
             text = ""

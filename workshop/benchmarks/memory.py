@@ -13,7 +13,7 @@ from typing import Any
 
 from headlight.model.checkpoints.checkpoint import save_checkpoint
 from headlight.model.checkpoints.shipped import ASSETS
-from workshop.benchmarks.random_models import random_model, random_tokenizer
+from workshop.benchmarks.random_models import make_random_model, train_random_tokenizer
 from workshop.benchmarks.shapes import Shape
 from workshop.benchmarks.worker import Worker
 
@@ -29,8 +29,8 @@ def measure(shapes: Sequence[Shape]) -> dict[str, Any]:
     for shape in shapes:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) / shape.name
-            tokenizer = random_tokenizer(shape.vocabulary)
-            save_checkpoint(folder, random_model(shape.config), tokenizer, tokenizer)
+            tokenizer = train_random_tokenizer(shape.vocabulary)
+            save_checkpoint(folder, make_random_model(shape.config), tokenizer, tokenizer)
             with Worker(LoadBenchmark) as worker:
                 first = worker.call("load", folder)
             with Worker(LoadBenchmark) as worker:

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 
 from headlight.viz.browser_files.static_files import FOLDER
 from tests.browser.browsers import find_chromium
-from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.arithmetic import summarise_quartiles
 
 Log = Callable[[str], None]
 PORT = 7894
@@ -39,7 +39,7 @@ WAIT_FOR_PAINT = """() => new Promise((done) => requestAnimationFrame(() => {
 }))"""
 BUNDLE_URL = """performance.getEntriesByType('resource').find((entry) => entry.name.endsWith('/headlight.js')).name"""
 STATE = f"(await import({BUNDLE_URL})).modules['core/state.js']"
-TRANSLATE = f"""async (text) => {{
+TRANSLATE_SCRIPT = f"""async (text) => {{
   const {{ on, state }} = {STATE};
   const waitForPaint = {WAIT_FOR_PAINT};
   const sentence = document.getElementById('sentence');
@@ -90,7 +90,7 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
         result = _measure_page(browser, server, repetitions, log)
-        result["cold_start"] = summary(cold_starts)
+        result["cold_start"] = summarise_quartiles(cold_starts)
         result["growth"] = _measure_growth(browser, server, 20 if is_quick else 200, 100 if is_quick else 1000, log)
         result["visitors"] = _measure_visitors(5 if is_quick else 30, 5, log)
         command = [sys.executable, "-m", "workshop.benchmarks.gr_plot_page"]
@@ -115,17 +115,17 @@ def _measure_cold_start(log: Log) -> float:
 
 def _measure_page(browser: Any, process: Any, repetitions: int, log: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
-    page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first request loads the model
+    page.evaluate(TRANSLATE_SCRIPT, "Das Haus ist alt.")  # the first request loads the model
     texts = [SENTENCE_20_TOKENS.replace("alte", f"alte{' ' * turn}") for turn in range(2 * repetitions)]
-    times = [page.evaluate(TRANSLATE, text) for text in texts]
+    times = [page.evaluate(TRANSLATE_SCRIPT, text) for text in texts]
     log(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
-    result: dict[str, Any] = {"translate": summary([milliseconds / 1000 for milliseconds in times])}
+    result: dict[str, Any] = {"translate": summarise_quartiles([milliseconds / 1000 for milliseconds in times])}
     for name, text in (("switch_30", SENTENCE_30_TOKENS), ("switch_200", SENTENCE_200_TOKENS)):
-        page.evaluate(TRANSLATE, text)
+        page.evaluate(TRANSLATE_SCRIPT, text)
         page.click("[data-kind=cross]")
         switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
         log(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
-        result[name] = summary([milliseconds / 1000 for milliseconds in switches])
+        result[name] = summarise_quartiles([milliseconds / 1000 for milliseconds in switches])
         result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.translation.source.length")
     result["payload"] = _measure_payload(log)
     page.context.close()
@@ -152,11 +152,11 @@ def _measure_payload(log: Log) -> dict[str, Any]:
 def _measure_growth(browser: Any, process: Any, translations: int, switches: int, log: Log) -> dict[str, Any]:
     page = _open(browser, PORT)
     for turn in range(5):
-        page.evaluate(TRANSLATE, f"Wir sind {turn} Leute.")
+        page.evaluate(TRANSLATE_SCRIPT, f"Wir sind {turn} Leute.")
     page.evaluate(SWITCH, 20)
     heap, memory = page.evaluate(HEAP), _read_memory(process.pid)
     for turn in range(translations):
-        page.evaluate(TRANSLATE, f"Im Haus wohnen {turn} Leute.")
+        page.evaluate(TRANSLATE_SCRIPT, f"Im Haus wohnen {turn} Leute.")
     page.evaluate(SWITCH, switches)
     growth = {"heap": page.evaluate(HEAP) - heap, "server": _read_memory(process.pid) - memory}
     log(f"after {translations} translations and {switches} switches: {growth}")
@@ -201,7 +201,7 @@ def _measure_baseline(browser: Any, repetitions: int, log: Log) -> dict[str, Any
     times = [page.evaluate(BASELINE_SWITCH) for _ in range(repetitions)]
     log(f"baseline: {sorted(times)[len(times) // 2]:.0f} ms")
     page.context.close()
-    return {"switch": summary([milliseconds / 1000 for milliseconds in times])}
+    return {"switch": summarise_quartiles([milliseconds / 1000 for milliseconds in times])}
 
 
 def _open(browser: Any, port: int) -> Any:

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from tests.browser.browsers import find_chromium
-from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.arithmetic import summarise_quartiles
 from workshop.benchmarks.page import (
     BUNDLE_URL,
     ENVIRONMENT,
@@ -47,7 +47,7 @@ SENTENCES = {
 PAUSE_MS = 3_000
 TIMEOUT_MS = 60_000  # a missing answer raises an error
 # Returns the milliseconds of the model, until the answer is received and until it is painted, and the token counts.
-TRANSLATE = f"""async (text) => {{
+TRANSLATE_SCRIPT = f"""async (text) => {{
   const {{ on, state }} = {STATE};
   const waitForPaint = {WAIT_FOR_PAINT};
   document.getElementById('sentence').value = text;
@@ -98,14 +98,14 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         for name, text in SENTENCES.items():
             delays = []
             for turn in range(repetitions + 1):
-                delays.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
+                delays.append(page.evaluate(TRANSLATE_SCRIPT, text.replace(" ", " " * (turn + 1), 1)))
                 page.evaluate(WAIT_FOR_BACK_TRANSLATION)
             delays = delays[1:]  # the first request warms up the model and the page
             model, received, painted = ([delay[index] / 1000 for delay in delays] for index in range(3))
             after_model = [painted_at - model_time for model_time, painted_at in zip(model, painted, strict=True)]
             case = {"name": name, "source_tokens": delays[0][3], "target_tokens": delays[0][4]}
             times = {"model": model, "there": received, "painted": painted, "beyond": after_model}
-            case |= {key: summary(seconds) for key, seconds in times.items()}
+            case |= {key: summarise_quartiles(seconds) for key, seconds in times.items()}
             server, answer = _measure_server(service, text, repetitions)
             parsing = median(page.evaluate(MEASURE_PARSING, [answer, repetitions])) / 1000
             transfer = (

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from headlight.model.core.transformer import DecoderState
 from headlight.model.translate.packed_model import prepare_step
-from workshop.benchmarks.arithmetic import paired_ratio
-from workshop.benchmarks.random_models import random_model
+from workshop.benchmarks.arithmetic import compute_paired_ratio
+from workshop.benchmarks.random_models import make_random_model
 from workshop.benchmarks.shapes import Shape
 from workshop.benchmarks.without_probes import without_probes
 from workshop.benchmarks.worker import Worker
@@ -42,7 +42,7 @@ class Pairs:
 
     def __init__(self, shape: Shape, threads: int) -> None:
         torch.set_num_threads(threads)
-        self.model = random_model(shape.config)
+        self.model = make_random_model(shape.config)
         build = without_probes().Transformer
         # The models share tensors, because copies at other addresses were up to 8% faster or slower.
         self.twin, self.double = (self._load_weights(build(shape.config)) for _ in range(2))
@@ -54,27 +54,27 @@ class Pairs:
 
     def step(self, pairs: int) -> dict[str, Any]:
         """Compare one cached step, averaged over a sentence."""
-        return _compare(lambda: self._steps(self.model), lambda: self._steps(self.twin), pairs)
+        return _compare(lambda: self._time_steps(self.model), lambda: self._time_steps(self.twin), pairs)
 
     def whole_pass(self, pairs: int) -> dict[str, Any]:
         """Compare one teacher-forced pass."""
-        return _compare(lambda: self._pass(self.model), lambda: self._pass(self.twin), pairs)
+        return _compare(lambda: self._time_pass(self.model), lambda: self._time_pass(self.twin), pairs)
 
     def control(self, pairs: int) -> dict[str, Any]:
         """Compare two equal models, to show how far a ratio deviates from 1 by chance."""
-        return _compare(lambda: self._steps(self.double), lambda: self._steps(self.twin), pairs)
+        return _compare(lambda: self._time_steps(self.double), lambda: self._time_steps(self.twin), pairs)
 
     def prepared(self, pairs: int) -> dict[str, Any]:
         """Compare the prepared step, which decoding uses without a watch, with the plain step without probes."""
         step, _ = prepare_step(self.model.decoder)
-        return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
+        return _compare(lambda: self._time_steps(self.model, step), lambda: self._time_steps(self.twin), pairs)
 
     def _load_weights(self, model: Any) -> Any:
         model.load_state_dict(self.model.state_dict(), assign=True)
         return model.eval().requires_grad_(False)
 
     @torch.inference_mode()
-    def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
+    def _time_steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
         """Return the mean seconds of a step."""
         decoder = step or model.decoder
         state = model.decoder.new_state(model.encode(self.source, padded=False), cached=True)
@@ -85,7 +85,7 @@ class Pairs:
         return (time.perf_counter() - start) / TOKENS
 
     @torch.inference_mode()
-    def _pass(self, model: Any) -> float:
+    def _time_pass(self, model: Any) -> float:
         start = time.perf_counter()
         model(self.source, self.target, padded=False)
         return time.perf_counter() - start
@@ -105,6 +105,6 @@ def _compare(ours: Run, others: Run, pairs: int) -> dict[str, Any]:
             our_times.append(ours())
             other_times.append(others())
     return {
-        "ratio": paired_ratio(our_times, other_times),
+        "ratio": compute_paired_ratio(our_times, other_times),
         "seconds": {"ours": statistics.median(our_times), "others": statistics.median(other_times)},
     }

@@ -21,7 +21,7 @@ UNLIKELY_LOGIT = -1e4  # lower than any other logit
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxz", "aeiou"
 
 
-def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
+def make_random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
     """Return a model that never predicts the end token, so every engine generates up to the limit."""
     torch.manual_seed(seed)
     model = Transformer(config).eval().requires_grad_(False)
@@ -42,12 +42,12 @@ def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
     return model
 
 
-def random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
+def train_random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
     """Train a tokenizer with a vocabulary of exactly this size on random words."""
-    dice = random.Random(seed)  # noqa: S311 - no secrets here
+    rng = random.Random(seed)  # noqa: S311 - no secrets here
     words: list[str] = []
     for _ in range(3):  # a large vocabulary needs more words than it has entries
-        words += [_word(dice) for _ in range(vocabulary)]
+        words += [_word(rng) for _ in range(vocabulary)]
         tokenizer = Tokenizer.train([word for word in words for _ in range(2)], vocabulary)
         if tokenizer.vocabulary_size == vocabulary:
             return tokenizer
@@ -56,19 +56,19 @@ def random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
 
 def random_sentences(tokenizer: Tokenizer, count: int, tokens: int, seed: int = 0) -> list[str]:
     """Return texts of exactly `tokens` tokens, including the end token."""
-    dice = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)  # noqa: S311
     texts: list[str] = []
     while len(texts) < count:
         words: list[str] = []
         while (count_without_end := len(tokenizer.encode(" ".join(words)))) < tokens - 1:
-            words.append(_word(dice))
+            words.append(_word(rng))
         if count_without_end == tokens - 1:
             texts.append(" ".join(words))
     return texts
 
 
-def _word(dice: random.Random) -> str:
-    return "".join(dice.choice(CONSONANTS) + dice.choice(VOWELS) for _ in range(dice.randint(1, 4)))
+def _word(rng: random.Random) -> str:
+    return "".join(rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(rng.randint(1, 4)))
 
 
 def save_for_all_engines(folder: Path, model: Transformer, source: Tokenizer, target: Tokenizer | None = None) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from workshop.benchmarks.arithmetic import format_megabytes, format_milliseconds, goal_mark
-from workshop.benchmarks.decode import REFERENCE, disagreements
+from workshop.benchmarks.arithmetic import format_goal, format_megabytes, format_milliseconds
+from workshop.benchmarks.decode import REFERENCE, find_disagreements
 from workshop.benchmarks.environment import MAX_BUSY_CORES
 from workshop.benchmarks.shapes import (
     DIRECTION_GOAL,
@@ -55,7 +55,7 @@ garbage collector off. The tables show the median of all measurements.
 def render(results: Result) -> str:
     """Render the document with all measured sections."""
     measured = {name: results[name] for name in SECTIONS if name in results}
-    environments = {environment_section(result) for result in measured.values()}
+    environments = {render_environment(result) for result in measured.values()}
     if len(environments) == 1:
         return "\n".join([INTRODUCTION, *environments, *(SECTIONS[name](result) for name, result in measured.items())])
     return "\n".join([INTRODUCTION, *(render_section(name, result) for name, result in measured.items())])
@@ -63,16 +63,16 @@ def render(results: Result) -> str:
 
 def render_section(name: str, result: Result) -> str:
     """Render one section with its environment."""
-    return f"{SECTIONS[name](result)}\n{environment_section(result)}"
+    return f"{SECTIONS[name](result)}\n{render_environment(result)}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+def render_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
     """Render a Markdown table. The first `words` columns contain text, the others right-aligned numbers."""
-    ruler = [*["---"] * words, *["---:"] * (len(head) - words)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ruler, *rows])
+    ruler = [*["---"] * words, *["---:"] * (len(header) - words)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [header, ruler, *rows])
 
 
-def environment_section(result: Result) -> str:
+def render_environment(result: Result) -> str:
     """Render the machine, versions and command of a measurement."""
     info = result["about"]
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
@@ -91,7 +91,7 @@ def environment_section(result: Result) -> str:
 # ------------------------------------------------------------ sections
 
 
-def decoding(result: Result, title: str = "Decoding, with every attention map") -> str:
+def render_decoding(result: Result, title: str = "Decoding, with every attention map") -> str:
     """Render a table of all engines by case."""
     cases = result["cases"]
     rows = [row for row in ROWS if any(row in case["seconds"] for case in cases)]
@@ -101,13 +101,13 @@ def decoding(result: Result, title: str = "Decoding, with every attention map") 
         f"Greedy; batch × tokens, output as long as the input; milliseconds, medians of {result['repetitions']}, "
         f"{result['threads']} threads. All engines except the tutorial use the same random weights. "
         f"{' '.join(shapes)}\n",
-        table(
+        render_table(
             ["", *(case["name"] for case in cases)],
             [[ROWS[row], *(_median(case, row) for case in cases)] for row in rows],
         ),
     ]
     parts += [f"Skipped {name}: {absence}.\n" for name, absence in result["absent"].items()]
-    parts += [f"**{complaint}: these times are not comparable.**\n" for complaint in disagreements(result)]
+    parts += [f"**{complaint}: these times are not comparable.**\n" for complaint in find_disagreements(result)]
     parts.append(_agreement(cases))
     return "\n".join(parts)
 
@@ -119,7 +119,7 @@ def render_cpu_decoding(result: Result) -> str:
             case["name"],
             f"{peer}: {_goal(goal.at_least, goal.at_most)}",
             _ratio(case["seconds"][OURS]["median"], case["seconds"][peer]["median"], slower=goal.at_most is not None),
-            goal_mark(goal.is_met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
+            format_goal(goal.is_met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
         ]
         for case in result["cases"]
         for (name, peer), goal in GOALS.items()
@@ -130,23 +130,25 @@ def render_cpu_decoding(result: Result) -> str:
             case["name"],
             f"`Translator` ÷ model: at most {TRANSLATOR_GOAL}",
             f"{overhead:.2f}",
-            goal_mark(overhead <= TRANSLATOR_GOAL),
+            format_goal(overhead <= TRANSLATOR_GOAL),
         ]
         for case in result["cases"]
         if "translator" in case["seconds"]
         for overhead in [case["seconds"]["translator"]["median"] / case["seconds"][OURS]["median"]]
     ]
-    return "\n".join([decoding(result), "### Goals\n", table(["case", "goal", "measured", ""], goals, words=2)])
+    return "\n".join(
+        [render_decoding(result), "### Goals\n", render_table(["case", "goal", "measured", ""], goals, words=2)]
+    )
 
 
 def render_gpu_decoding(result: Result) -> str:
     """Render decoding on a GPU, or why it was not measured."""
     if "absence" in result:
         return f"## On a GPU\n\n{result['absence']}\n"
-    return decoding(result, f"On a GPU: {result['device']}, bfloat16")
+    return render_decoding(result, f"On a GPU: {result['device']}, bfloat16")
 
 
-def probes(result: Result) -> str:
+def render_probes(result: Result) -> str:
     """Render the overhead of unwatched probes."""
     rows = [
         _pair("cached step, with ÷ without probes", result["step"], STEP_GOAL),
@@ -160,12 +162,12 @@ def probes(result: Result) -> str:
             "Compared with the same code without probes (`workshop/benchmarks/without_probes.py`): "
             f"{result['shape']}; a sentence of {result['tokens']} tokens, {result['threads']} thread(s). "
             f"The ratio is the median over {result['step']['ratio']['pairs']} pairs, with 95% bounds.\n",
-            table(["", "ms", "ms of the baseline", "ratio", "bounds", "goal", ""], rows),
+            render_table(["", "ms", "ms of the baseline", "ratio", "bounds", "goal", ""], rows),
         ]
     )
 
 
-def lines(result: Result) -> str:
+def render_lines(result: Result) -> str:
     """Render the throughput of many lines without capture."""
     names = {
         "headlight": "`Translator.translate_lines`, text to text",
@@ -182,14 +184,14 @@ def lines(result: Result) -> str:
         f"Greedy, nothing captured, {result['threads']} threads, medians of {result['repetitions']}. Model: "
         f"{result['about_model']}. {result['source_tokens'] / count:.1f} tokens per line, {tokens:,} tokens "
         "written.\n",
-        table(["", "seconds", "lines/s", "tokens/s"], rows),
+        render_table(["", "seconds", "lines/s", "tokens/s"], rows),
     ]
     if "best" in result:
         headlight, ctranslate = (result["seconds"][name]["median"] for name in ("headlight", "ctranslate2"))
         seconds_by_batch = ", ".join(f"{name}: {seconds:.2f}" for name, seconds in result["tried"].items())
         parts.append(
             f"Goal: {LINES_GOAL:g} times as fast as CTranslate2 float32 with its best batch size ({result['best']}): "
-            f"{ctranslate / headlight:.2f} times as fast, {goal_mark(ctranslate / headlight >= LINES_GOAL)}. "
+            f"{ctranslate / headlight:.2f} times as fast, {format_goal(ctranslate / headlight >= LINES_GOAL)}. "
             f"{result['same_tokens']:.2%} of the tokens equal those of CTranslate2 float32. "
             f"Its seconds by batch size: {seconds_by_batch}.\n"
         )
@@ -199,12 +201,12 @@ def lines(result: Result) -> str:
         own_share = result["own_tokens"]
         parts.append(
             f"Goal: {OWN_GOAL:.1%} of the tokens equal those of float32 steps: {own_share:.2%}, "
-            f"{goal_mark(own_share >= OWN_GOAL)}.\n"
+            f"{format_goal(own_share >= OWN_GOAL)}.\n"
         )
     return "\n".join(parts)
 
 
-def memory(result: Result) -> str:
+def render_memory(result: Result) -> str:
     """Render the memory growth while models load."""
     if "absence" in result:
         return f"## Memory while loading\n\n{result['absence']}\n"
@@ -214,7 +216,7 @@ def memory(result: Result) -> str:
         own_bytes = model["weights"] - model["copied"]
         share = growth / own_bytes
         numbers = [format_megabytes(number) for number in (own_bytes, model["copied"], model["fresh"], growth)]
-        rows.append([model["name"], *numbers, f"{share:.2f}", goal_mark(share < MEMORY_GOAL)])
+        rows.append([model["name"], *numbers, f"{share:.2f}", format_goal(share < MEMORY_GOAL)])
     shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
     return "\n".join(
         [
@@ -223,7 +225,7 @@ def memory(result: Result) -> str:
             "model and its libraries; float16 files, float32 weights. "
             "Copies: the maximum that sentences and beams may create. "
             f"{shapes}\n",
-            table(
+            render_table(
                 [
                     "",
                     "the model's weights",
@@ -240,11 +242,11 @@ def memory(result: Result) -> str:
     )
 
 
-def importance(result: Result) -> str:
+def render_importance(result: Result) -> str:
     """Render the time to measure the importance of every head for one sentence."""
     total, batch = result["all"], result["batch"]
     interval = f"{total['median']:.2f} s ({total['low']:.2f}-{total['high']:.2f})"
-    mark = goal_mark(total["median"] <= IMPORTANCE_GOAL)
+    mark = format_goal(total["median"] <= IMPORTANCE_GOAL)
     rows = [
         [f"all {result['parts']} heads, layers and kinds", interval, f"at most {IMPORTANCE_GOAL:g} s", mark],
         ["the longest batch, before other requests run", f"{format_milliseconds(batch['median'])} ms", "", ""],
@@ -256,7 +258,7 @@ def importance(result: Result) -> str:
             f"tokens: the log probability of the translation without each of the {result['heads']} heads, each layer "
             f"and each kind of attention, in batches of {result['at_once']}; medians of {result['repetitions']}, "
             f"{result['threads']} threads.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
         ]
     )
 
@@ -264,7 +266,7 @@ def importance(result: Result) -> str:
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 
 
-def effects(result: Result) -> str:
+def render_effects(result: Result) -> str:
     """Render the cost of effects and accounts, and the accuracy of parts of scores."""
     cost, models = result["cost"], result["models"]
     directions = []
@@ -272,7 +274,7 @@ def effects(result: Result) -> str:
         for side, counts in model["directions"].items():
             cells, right = (sum(count[key] for count in counts.values()) for key in ("cells", "right"))
             shares = [_share(counts[kind]["right"], counts[kind]["cells"]) for kind in KIND_NAMES]
-            mark = goal_mark(right >= DIRECTION_GOAL * cells)
+            mark = format_goal(right >= DIRECTION_GOAL * cells)
             directions.append([name, side, str(cells), *shares, _share(right, cells), mark])
     explained = [
         [name, str(layer + 1), str(own["cells"]), f"{own['mean']:.0%}", f"{own['reason']:.0%}"]
@@ -289,19 +291,19 @@ def effects(result: Result) -> str:
             "one forward pass of encoder and decoder over the whole translation, fused attention, token ids ready, and "
             "one backward pass from the word's log probability to the embeddings of both sides, without gradients of "
             "parameters.\n",
-            table(["", "ms", "÷ forward and backward", "goal", ""], _cost_rows(cost)),
+            render_table(["", "ms", "÷ forward and backward", "goal", ""], _format_cost_rows(cost)),
             f"Random cells of {result['sentences']} random sentences of `mini.tsv` per model, in rows with at least "
             "two keys: how often the weight falls without the largest part of the score (other than the biases) if "
             f"that is positive, and rises if it is negative. Goal: {DIRECTION_GOAL:.0%} of the cells.\n",
-            table(["", "side", "cells", *KIND_NAMES.values(), "all", ""], directions, words=2),
+            render_table(["", "side", "cells", *KIND_NAMES.values(), "all", ""], directions, words=2),
             "Keys of random encoder cells whose score is at least 0.5 above or below the average of the row: the share "
             "of the score that the three largest parts sum to, and how often it is between 50% and 150%.\n",
-            table(["", "layer", "cells", "mean share", "50% to 150%"], explained),
+            render_table(["", "layer", "cells", "mean share", "50% to 150%"], explained),
         ]
     )
 
 
-def _cost_rows(cost: Result) -> list[list[str]]:
+def _format_cost_rows(cost: Result) -> list[list[str]]:
     names = {
         "forward": "forward pass with gradients",
         "pass": "forward and backward pass",
@@ -316,7 +318,7 @@ def _cost_rows(cost: Result) -> list[list[str]]:
             ratio = cost["ratio"][name]
             row[2] = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
         if name in goals:
-            row[3:] = [f"at most {goals[name]:g}", goal_mark(cost["ratio"][name]["median"] <= goals[name])]
+            row[3:] = [f"at most {goals[name]:g}", format_goal(cost["ratio"][name]["median"] <= goals[name])]
         rows.append(row)
     return rows
 
@@ -325,7 +327,7 @@ def _share(part: int, count: int) -> str:
     return f"{part / count:.1%}" if count else ""
 
 
-def training(result: Result) -> str:
+def render_training(result: Result) -> str:
     """Render the speed of the training loop, compared with those of tutorials."""
     names = {
         "plain": "tutorial: `nn.Transformer`, float32, batches of 64 unsorted sentences, padded",
@@ -337,7 +339,7 @@ def training(result: Result) -> str:
     best = max(speed for name, speed in speeds.items() if name.startswith("headlight"))
     rows = [[label, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, label in names.items()]
     goals = [
-        [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", goal_mark(best >= goal * speeds[name])]
+        [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", format_goal(best >= goal * speeds[name])]
         for name, goal in TRAINING_GOALS.items()
     ]
     return "\n".join(
@@ -345,8 +347,8 @@ def training(result: Result) -> str:
             "## Training\n",
             f"Random words, with the length distribution of our training text; {result['shape']}. Each measurement "
             f"runs in its own process with {result['threads']} threads; medians of {result['repetitions']}.\n",
-            table(["", "target tokens/s", "our best ÷ this"], rows),
-            table(["goal", "measured", ""], goals),
+            render_table(["", "target tokens/s", "our best ÷ this"], rows),
+            render_table(["goal", "measured", ""], goals),
         ]
     )
 
@@ -362,13 +364,13 @@ def render_page(result: Result) -> str:
     cold = result["cold_start"]["median"]
     row = ["cold start of the process, until the first page is sent", f"{cold:.1f} s"]
     row.append(f"below {goals['cold_start']:.0f} s")
-    rows = [[*row, goal_mark(cold < goals["cold_start"])]]
+    rows = [[*row, format_goal(cold < goals["cold_start"])]]
     for name, label in timed.items():
         seconds, goal = result[name]["median"], goals[name]
-        rows.append([label, f"{1000 * seconds:.0f} ms", f"at most {1000 * goal:.0f} ms", goal_mark(seconds <= goal)])
+        rows.append([label, f"{1000 * seconds:.0f} ms", f"at most {1000 * goal:.0f} ms", format_goal(seconds <= goal)])
     worst = max((answer["bytes"] - 20_000) / answer["weights"] for answer in result["payload"]["answers"])
     rows.append(["bytes per weight, after the first 20 kB", f"{worst:.2f}", f"at most {goals['a_weight']}"])
-    rows[-1].append(goal_mark(worst <= goals["a_weight"]))
+    rows[-1].append(format_goal(worst <= goals["a_weight"]))
     actions = f"{growth['translations']} translations and {growth['switches']:,} switches"
     for name, label in (("heap", "browser heap"), ("server", "server memory")):
         row = [
@@ -376,28 +378,28 @@ def render_page(result: Result) -> str:
             f"+{format_megabytes(growth[name])}",
             f"below +{format_megabytes(goals[name])}",
         ]
-        rows.append([*row, goal_mark(growth[name] < goals[name])])
+        rows.append([*row, format_goal(growth[name] < goals[name])])
     speed_up = result["plain"]["switch"]["median"] / result["switch_30"]["median"]
     row = [
         "switching heads, speed-up over one `gr.Plot` of 48 subplots",
         f"{speed_up:.0f} ×",
         f"at least {goals['plain']:g} ×",
     ]
-    rows.append([*row, goal_mark(speed_up >= goals["plain"])])
+    rows.append([*row, format_goal(speed_up >= goals["plain"])])
     wrong = len(visitors["wrong"]) + visitors["expected"] - visitors["answers"]
     return "\n".join(
         [
             "## The page\n",
             "Chromium without a GPU on the same machine as the server; medians. Painted: after the next frame. Clicks "
             "on another head fall at random times between two frames.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
             f"{visitors['count']} concurrent visitors, {visitors['answers']} responses of `/translate`: {wrong} wrong "
             f"or missing; median {visitors['p50']:.2f} s, p95 {visitors['p95']:.2f} s.\n",
         ]
     )
 
 
-def painting(result: Result) -> str:
+def render_painting(result: Result) -> str:
     """Render the time from the model to the painted answer."""
     rows = []
     for case in result["sentences"]:
@@ -405,7 +407,7 @@ def painting(result: Result) -> str:
             case[name]["median"] for name in ("model", "there", "painted", "beyond")
         )
         limit = PAINT_GOALS.get(case["name"])
-        goal = ["", ""] if limit is None else [f"at most {format_milliseconds(limit)}", goal_mark(delay <= limit)]
+        goal = ["", ""] if limit is None else [f"at most {format_milliseconds(limit)}", format_goal(delay <= limit)]
         tokens = f"{case['source_tokens']} read, {case['target_tokens']} written"
         rows.append([tokens, *map(format_milliseconds, (model_time, received, painted, delay)), *goal])
     names = ["tokens", "model, ms", "until received", "until painted", "after the model", "goal", ""]
@@ -414,13 +416,13 @@ def painting(result: Result) -> str:
             "## Time from the model to the painted answer\n",
             "From a click on Translate; Chromium without a GPU on the same machine as the server; milliseconds, "
             f"medians of {result['repetitions']} sentences each.\n",
-            table(names, rows),
-            *_stages(result["sentences"]),
+            render_table(names, rows),
+            *_render_stages(result["sentences"]),
         ]
     )
 
 
-def _stages(cases: Sequence[Result]) -> list[str]:
+def _render_stages(cases: Sequence[Result]) -> list[str]:
     """Render the stages between the model and the painted frame."""
     staged = [case for case in cases if "stages" in case]
     if not staged:
@@ -437,11 +439,11 @@ def _stages(cases: Sequence[Result]) -> list[str]:
         "Stages after the model. Server: validation, tokens, weight encoding, JSON. Transfer: threads, the network and "
         "immediate drawing of the views, that is, the rest of the time until received. Parsing: from JSON and encoded "
         "weights to arrays. Drawing: from the answer to the frame.\n",
-        table(["tokens", "server", "transfer", "parsing", "drawing", "answer"], rows),
+        render_table(["tokens", "server", "transfer", "parsing", "drawing", "answer"], rows),
     ]
 
 
-def static_page(result: Result) -> str:
+def render_static_page(result: Result) -> str:
     """Render the static page: equal translations, maps and times by model and search."""
     head = [
         "model, search",
@@ -469,7 +471,7 @@ def static_page(result: Result) -> str:
             "`headlight static` in headless Chromium, with a plain file server on this machine and every other host "
             "blocked; medians. *Exact Python* uses the weights as they are; the server decodes a beam with weights "
             "rounded to float16.\n",
-            table(head, rows),
+            render_table(head, rows),
             f"Methods of all requests: {', '.join(result['methods'])}.\n",
         ]
     )
@@ -478,7 +480,7 @@ def static_page(result: Result) -> str:
 MAX_STATIC_REQUESTS = 15  # of a first visit to a static page
 
 
-def static_visits(result: Result) -> str:
+def render_static_visits(result: Result) -> str:
     """Render the sizes of a static page, what a class costs the host, and the time to the first map."""
     group, visit = result["class"], result["visit"]
     sizes = ", ".join(f"{model} {size / 1e6:.1f} MB" for model, size in result["bytes"].items())
@@ -490,7 +492,7 @@ def static_visits(result: Result) -> str:
             f"requests of {group['visitors']} visitors at once, each with a translation",
             requests,
             f"{expected['GET 200']:,} × GET 200",
-            goal_mark(group["requests"] == expected),
+            format_goal(group["requests"] == expected),
         ],
         ["bytes of a visitor", format_megabytes(group["bytes"]), "", ""],
         ["seconds until all have everything, p95 of a visitor", f"{group['seconds']:.1f}, {group['p95']:.1f}", "", ""],
@@ -501,13 +503,13 @@ def static_visits(result: Result) -> str:
             "first map, by the time of Gradio's empty page",
             f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
             f"at most {VISIT_GOALS['ratio']:g}",
-            goal_mark(ratio["median"] <= VISIT_GOALS["ratio"]),
+            format_goal(ratio["median"] <= VISIT_GOALS["ratio"]),
         ],
         [
             "requests until the first map",
             f"{visit['requests']}",
             f"at most {MAX_STATIC_REQUESTS}",
-            goal_mark(visit["requests"] <= MAX_STATIC_REQUESTS),
+            format_goal(visit["requests"] <= MAX_STATIC_REQUESTS),
         ],
     ]
     return "\n".join(
@@ -516,18 +518,18 @@ def static_visits(result: Result) -> str:
             "A plain file server on this machine. A class on loopback, and first visits with an empty cache over "
             f"{visit['line']['latency']} ms and {visit['line']['speed']} Mbit/s, alternately with Gradio's empty page, "
             f"{ratio['pairs']} pairs, medians.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
             f"Sizes: {sizes}; all else {result['shared_bytes'] / 1e6:.1f} MB.\n",
         ]
     )
 
 
-def first_visit(result: Result) -> str:
+def render_first_visit(result: Result) -> str:
     """Render a first visit, compared with an empty Gradio page."""
     headlight, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
-    mark = goal_mark(ratio["median"] <= VISIT_GOALS["ratio"])
+    mark = format_goal(ratio["median"] <= VISIT_GOALS["ratio"])
     interval = f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})"
-    requests_mark = goal_mark(result["requests"] <= VISIT_GOALS["requests"])
+    requests_mark = format_goal(result["requests"] <= VISIT_GOALS["requests"])
     rows = [
         ["until the first map is painted", f"{headlight:.2f} s", "", ""],
         ["until Gradio's empty page is painted", f"{empty:.2f} s", "", ""],
@@ -540,12 +542,12 @@ def first_visit(result: Result) -> str:
             "## A first visit\n",
             f"Empty cache, {line['latency']} ms, {line['speed']} Mbit/s; both pages alternate, "
             f"{ratio['pairs']} visits each, medians.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
         ]
     )
 
 
-def live(result: Result) -> str:
+def render_live(result: Result) -> str:
     """Render live typing: the latency for typists and the slowdown of full requests."""
     painted, answered, ratio = result["painted"], result["answered"], result["ratio"]
     rows = [
@@ -553,7 +555,7 @@ def live(result: Result) -> str:
         ["from a keystroke until its answer has arrived", _format_percentiles(answered), "", ""],
         ["a full translation, idle server", f"{result['alone']['median']:.2f} s", "", ""],
         ["a full translation, all visitors typing", f"{result['among']['median']:.2f} s", "", ""],
-        ["ratio, typing ÷ idle", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", goal_mark(ratio <= LIVE_GOAL)],
+        ["ratio, typing ÷ idle", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", format_goal(ratio <= LIVE_GOAL)],
         ["cores used by the server", f"{result['load']:.2f}", "", ""],
         ["server memory", format_megabytes(result["memory"]), "", ""],
     ]
@@ -564,13 +566,13 @@ def live(result: Result) -> str:
             f"{result['typists']} visitors type {result['keys']} keys per second for {result['seconds']:.0f} s, one of "
             "them in a browser on the same machine. Another visitor requests one full translation after another. "
             "Keystroke latencies are median and p95.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
             f"{counts}.\n",
         ]
     )
 
 
-def classroom(result: Result) -> str:
+def render_classroom(result: Result) -> str:
     """Render the outcomes of a class behind one address, and of the visitors at other addresses."""
     alone = result["alone"]["median"]
     rows = [
@@ -579,7 +581,7 @@ def classroom(result: Result) -> str:
             f"{lesson['hostile']['requests'] or ''}",
             f"{lesson['answered']} of {lesson['pupils'] * lesson['sentences']}",
             str(lesson["refused"]),
-            f"{lesson['again']}, {goal_mark(lesson['again'] == 0)}",
+            f"{lesson['again']}, {format_goal(lesson['again'] == 0)}",
             f"{lesson['seconds']:.1f}",
             *(f"{lesson[visitor][share] / alone:.1f}" for visitor in ("waits", "third") for share in ("p50", "p95")),
         ]
@@ -598,7 +600,7 @@ def classroom(result: Result) -> str:
             "retries automatically. The goal: no pupil has to press again. Waiting times include retries and are "
             f"divided by the {alone:.2f} s of a single visitor; *other*: a visitor from a third address who sends "
             "requests continuously.\n",
-            table(
+            render_table(
                 [
                     "", "hostile", "answered", "refused", "had to press again", "all done after, s",
                     "p50 ÷ alone", "p95 ÷ alone", "other, p50", "other, p95",
@@ -620,13 +622,13 @@ def render_training_load(result: Result) -> str:
             f"ratio, {ratio['pairs']} pairs",
             f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
             f"at most {WATCHED_GOAL:g}",
-            goal_mark(ratio["median"] <= WATCHED_GOAL),
+            format_goal(ratio["median"] <= WATCHED_GOAL),
         ],
         [
             "a full default run, including process start",
             f"{result['whole']['median']:.1f} s",
             f"at most {RUN_GOAL:g} s",
-            goal_mark(result["whole"]["median"] <= RUN_GOAL),
+            format_goal(result["whole"]["median"] <= RUN_GOAL),
         ],
     ]
     return "\n".join(
@@ -634,12 +636,12 @@ def render_training_load(result: Result) -> str:
             "## Translations during a training run\n",
             "One visitor watches two models train side by side, in a process of the lowest priority with one thread; "
             "another visitor translates with de-en. Medians over pairs.\n",
-            table(["", "measured", "goal", ""], rows),
+            render_table(["", "measured", "goal", ""], rows),
         ]
     )
 
 
-def scale(result: Result) -> str:
+def render_scale(result: Result) -> str:
     """Render the rates and failures of a cluster on one machine."""
     alone = result["here"]["rate"]
     kinds = [("one process, no cluster", result["here"])]
@@ -668,15 +670,15 @@ def scale(result: Result) -> str:
             "## On a cluster\n",
             f"{result['callers']} callers translate one sentence with de-en, a beam of four and no cache, for "
             f"{result['seconds']:g} s each. Callers, pages, Ray and replicas share the cores of one machine.\n",
-            table(["setup", "answers per second", "relative to one process", "median, s", "p95, s"], rate_rows),
+            render_table(["setup", "answers per second", "relative to one process", "median, s", "p95, s"], rate_rows),
             "SIGKILL under load; *retried* counts requests that callers repeated on the other page process.\n",
-            table(["killed", "answers", "wrong", "lost", "retried", "longest, s", "recovered after, s"], lost),
+            render_table(["killed", "answers", "wrong", "lost", "retried", "longest, s", "recovered after, s"], lost),
             f"A page process with a cluster uses {format_megabytes(page['memory'])}, one that runs the model "
             f"{format_megabytes(page['memory_here'])} after its first answer.\n",
             f"Ray Serve's proxy and scheduler with replicas that sleep {sleep:g} s and return a stored answer, one "
             "caller per replica. Without overhead, the efficiency would be 1.00.\n",
-            table(["replicas", "answers per second", "efficiency", "p95, s"], workers),
-            _estimated_capacity(result),
+            render_table(["replicas", "answers per second", "efficiency", "p95, s"], workers),
+            _estimate_capacity(result),
         ]
     )
 
@@ -684,7 +686,7 @@ def scale(result: Result) -> str:
 SECONDS_BETWEEN_REQUESTS = 30  # per visitor
 
 
-def _estimated_capacity(result: Result) -> str:
+def _estimate_capacity(result: Result) -> str:
     """Render capacity estimates, extrapolated from the measurements."""
     replica = result["replicas"]["1"]["rate"]
     proxy = max(rates["rate"] for rates in result["workers"].values())
@@ -704,7 +706,7 @@ def _estimated_capacity(result: Result) -> str:
             f"Extrapolated from the tables above, not tested: one uncached request per visitor every "
             f"{SECONDS_BETWEEN_REQUESTS} s, replicas with {replica:.1f} answers per second, and a proxy with "
             f"{proxy:.1f}, the highest rate of the sleeping replicas, which shared its cores.\n",
-            table(["visitors", "answers per second", "replicas", "proxies"], rows),
+            render_table(["visitors", "answers per second", "replicas", "proxies"], rows),
         ]
     )
 
@@ -715,22 +717,22 @@ def _format_percentiles(times: Result) -> str:
 
 SECTIONS: dict[str, Callable[[Result], str]] = {
     "decode": render_cpu_decoding,
-    "probes": probes,
-    "lines": lines,
-    "memory": memory,
-    "importance": importance,
-    "effects": effects,
-    "training": training,
+    "probes": render_probes,
+    "lines": render_lines,
+    "memory": render_memory,
+    "importance": render_importance,
+    "effects": render_effects,
+    "training": render_training,
     "gpu": render_gpu_decoding,
     "page": render_page,
-    "paint": painting,
-    "visit": first_visit,
-    "static": static_page,
-    "static_visits": static_visits,
-    "live": live,
-    "class": classroom,
+    "paint": render_painting,
+    "visit": render_first_visit,
+    "static": render_static_page,
+    "static_visits": render_static_visits,
+    "live": render_live,
+    "class": render_classroom,
     "watched": render_training_load,
-    "scale": scale,
+    "scale": render_scale,
 }
 
 
@@ -758,7 +760,7 @@ def _pair(name: str, compared: Result, goal: float | None) -> list[str]:
         f"{ratio['median']:.3f}",
         f"{ratio['low']:.3f}-{ratio['high']:.3f}",
         f"{goal}" if goal else "",
-        goal_mark(ratio["median"] <= goal) if goal else "",
+        format_goal(ratio["median"] <= goal) if goal else "",
     ]
 
 

@@ -33,7 +33,7 @@ from headlight.viz.service.record_codec import encode
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log, _read_memory, serve
-from workshop.benchmarks.sleeping_replica import application
+from workshop.benchmarks.sleeping_replica import make_application
 
 CALLER_COUNT = 8  # concurrent callers, each of which sends the next request after the previous answer
 WORKER_COUNTS = (1, 4, 16, 64)  # sleeping replicas
@@ -48,8 +48,8 @@ def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
     local_service = Service(Settings(cache_mb=0))
     result: dict[str, Any] = {"seconds": seconds, "callers": CALLER_COUNT, "sleep": SLEEP_SECONDS}
     log("one process without a cluster")
-    result["here"] = _run_callers(local_service, seconds, _expected_text(local_service))
-    with _cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
+    result["here"] = _run_callers(local_service, seconds, _translate_expected(local_service))
+    with _run_cluster(cores=4) as address:  # Ray schedules two replicas, which share the real cores
         from headlight.viz.backends.replica import deployment
 
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
@@ -57,19 +57,19 @@ def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
         for count in (1, 2):
             log(f"replicas: {count}")
             _deploy(deployment.options(num_replicas=count, autoscaling_config=None).bind(), address)
-            _run_callers(page, 2.0, _expected_text(local_service))  # so that every replica loads its model
-            result["replicas"][str(count)] = _run_callers(page, seconds, _expected_text(local_service))
+            _run_callers(page, 2.0, _translate_expected(local_service))  # so that every replica loads its model
+            result["replicas"][str(count)] = _run_callers(page, seconds, _translate_expected(local_service))
         log("a killed replica")
         result["killed_replica"] = _measure_killed_replica(page, local_service, seconds)
         log("a killed page process")
         result["killed_page"] = _measure_killed_page(local_service, address, seconds)
     result["workers"] = {}
-    encoded = encode_frame(ANSWER, encode(local_service.translate(_request(local_service, 0))))
-    with _cluster(cores=4) as address:
+    encoded = encode_frame(ANSWER, encode(local_service.translate(_make_request(local_service, 0))))
+    with _run_cluster(cores=4) as address:
         page = Service(Settings(cache_mb=0, backend="ray", ray_address=address), choose_backend)
         for count in workers:
             log(f"sleeping replicas: {count}")
-            _deploy(application(count, SLEEP_SECONDS, encoded), address)
+            _deploy(make_application(count, SLEEP_SECONDS, encoded), address)
             _run_callers(page, 2.0, None, callers=count)
             result["workers"][str(count)] = _run_callers(page, seconds, None, callers=count)
     return result
@@ -79,7 +79,7 @@ def measure(seconds: float, workers: Sequence[int], log: Log) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _cluster(cores: int) -> Iterator[str]:
+def _run_cluster(cores: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="hl-") as folder:
         join_or_start("serve", start_local=True, num_cpus=cores, _temp_dir=folder, object_store_memory=80_000_000)
         try:
@@ -100,7 +100,7 @@ def free_port() -> int:
         return port
 
 
-def _replicas() -> list[int]:
+def _find_replicas() -> list[int]:
     """Return the process ids of the replicas, by the process names that Ray sets."""
     process_ids = []
     for path in Path("/proc").glob("[0-9]*"):
@@ -113,17 +113,17 @@ def _replicas() -> list[int]:
 # ------------------------------------------------------------ callers
 
 
-def _values(number: int) -> dict[str, Any]:
+def _make_values(number: int) -> dict[str, Any]:
     """Return a request for the same sentence that differs from all concurrent requests."""
     return {"text": SENTENCE, "beam_size": 4, "length_penalty": 1 + number % 97 / 10_000}
 
 
-def _request(service: Service, number: int) -> TranslationRequest:
-    return service.check(_values(number))
+def _make_request(service: Service, number: int) -> TranslationRequest:
+    return service.check(_make_values(number))
 
 
-def _expected_text(service: Service) -> str:
-    return service.translate(_request(service, 0)).text
+def _translate_expected(service: Service) -> str:
+    return service.translate(_make_request(service, 0)).text
 
 
 class _CallLog:
@@ -189,7 +189,7 @@ def _run_callers(
 def _make_caller(service: Service, expected: str | None) -> Callable[[int], bool | None]:
     def ask(number: int) -> bool | None:
         try:
-            result: Translation = service.run_on_translator("", Translator.translate, _request(service, number))
+            result: Translation = service.run_on_translator("", Translator.translate, _make_request(service, number))
         except PageError:
             return None
         return expected is None or result.text == expected
@@ -205,15 +205,15 @@ def _measure_killed_replica(page: Service, local_service: Service, seconds: floa
 
     def kill(log: _CallLog) -> None:
         time.sleep(KILL_AFTER_SHARE * seconds)
-        replicas_before = _replicas()
+        replicas_before = _find_replicas()
         os.kill(replicas_before[0], signal.SIGKILL)
         killed_at = time.monotonic()
-        _wait_until(lambda: len(set(_replicas()) - {replicas_before[0]}) >= len(replicas_before))
+        _wait_until(lambda: len(set(_find_replicas()) - {replicas_before[0]}) >= len(replicas_before))
         times["replaced"] = time.monotonic() - killed_at
         time.sleep(seconds)
 
     started = time.monotonic()
-    log = _run(_make_caller(page, _expected_text(local_service)), seconds, CALLER_COUNT, kill)
+    log = _run(_make_caller(page, _translate_expected(local_service)), seconds, CALLER_COUNT, kill)
     return log.values(time.monotonic() - started) | times
 
 
@@ -226,13 +226,13 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
         "HEADLIGHT_CACHE_MB": "0",
         "HEADLIGHT_LINE": "500",
     }
-    expected_text, times, current_log = _expected_text(local_service), dict[str, float](), list[_CallLog]()
+    expected_text, times, current_log = _translate_expected(local_service), dict[str, float](), list[_CallLog]()
 
     def ask(number: int) -> bool | None:
         for attempt in range(4):
             port = ports[(number + attempt) % 2]
             try:
-                return _text(port, _values(number)) == expected_text
+                return _request_text(port, _make_values(number)) == expected_text
             except (httpx.HTTPError, ValueError, KeyError, IndexError):
                 if current_log:
                     current_log[0].retries += 1
@@ -253,7 +253,7 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
             first.wait()
             killed_at = time.monotonic()
             pages.enter_context(serve([sys.executable, "app.py"], ports[0], **settings))  # as a supervisor does
-            _text(ports[0], {"text": SENTENCE})
+            _request_text(ports[0], {"text": SENTENCE})
             times["replaced"] = time.monotonic() - killed_at
             time.sleep(seconds)
 
@@ -261,11 +261,11 @@ def _measure_killed_page(local_service: Service, address: str, seconds: float) -
         log = _run(ask, seconds, CALLER_COUNT, kill)
         result = log.values(time.monotonic() - started) | times
     with serve([sys.executable, "app.py"], ports[0], HEADLIGHT_CACHE_MB="0") as alone:
-        _text(ports[0], {"text": SENTENCE})
+        _request_text(ports[0], {"text": SENTENCE})
         return result | {"memory_here": _read_memory(alone.pid)}
 
 
-def _text(port: int, values: dict[str, Any]) -> str:
+def _request_text(port: int, values: dict[str, Any]) -> str:
     """Request a translation from the API of the page at a port and return its text."""
     base = f"http://127.0.0.1:{port}/gradio_api/call/v2/translate"
     event = httpx.post(base, json=values, timeout=10).raise_for_status().json()["event_id"]

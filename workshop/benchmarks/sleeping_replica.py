@@ -22,7 +22,7 @@ class SleepingReplica:
         return Response(self.frame, media_type="application/octet-stream")
 
 
-def application(replicas: int, seconds: float, frame: bytes) -> Any:
+def make_application(replicas: int, seconds: float, frame: bytes) -> Any:
     """Return a Ray Serve application of sleeping replicas, each of which handles one call at a time."""
     from ray import serve
 

@@ -35,7 +35,7 @@ TRANSLATORS = ("de-en", "en-de", "zh-en", "en-zh")
 CORPUS = MODELS.parent / "corpora" / "mini.tsv"
 SEARCHES = {"greedy": 1, "beam": 4}
 # Sends a request to the engine, and decodes the maps of its answer.
-ASK = """async (values) => {
+TRANSLATE_SCRIPT = """async (values) => {
   const modules = headlightModules;
   const started = performance.now();
   let answer = null;
@@ -49,12 +49,12 @@ ASK = """async (values) => {
 }"""
 
 
-TRANSLATE = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
+REQUEST_VALUES = {"text": "Das Haus ist alt.", "model": "de-en", "beam_size": 1, "no_repeat": 4, "back_weight": 0}
 
 
 def measure(sentences: int, log: Log) -> dict[str, Any]:
     """Compare `sentences` translations of each translator, greedily and with a beam."""
-    with _folder_and_browser() as (folder, browser), _served(folder) as (address, requests):
+    with _open_folder_and_browser() as (folder, browser), _serve_folder(folder) as (address, requests):
         page = browser.new_page()
         page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(address) else route.abort())
         page.goto(address)
@@ -66,18 +66,18 @@ def measure(sentences: int, log: Log) -> dict[str, Any]:
 
 def measure_visits(visits: int, log: Log) -> dict[str, Any]:
     """Measure the sizes of the folder, a class, and `visits` first visits."""
-    with _folder_and_browser() as (folder, browser):
-        model_bytes = {model: _bytes(folder / "models" / model) for model in TRANSLATORS}
+    with _open_folder_and_browser() as (folder, browser):
+        model_bytes = {model: _measure_folder(folder / "models" / model) for model in TRANSLATORS}
         return {
             "bytes": model_bytes,
-            "shared_bytes": _bytes(folder) - sum(model_bytes.values()),
-            "class": measure_class(browser, folder, lambda page: page.evaluate(ASK, TRANSLATE), log),
+            "shared_bytes": _measure_folder(folder) - sum(model_bytes.values()),
+            "class": measure_class(browser, folder, lambda page: page.evaluate(TRANSLATE_SCRIPT, REQUEST_VALUES), log),
             "visit": measure_first_map(browser, folder, visits, log),
         }
 
 
 @contextmanager
-def _folder_and_browser() -> Iterator[tuple[Path, Any]]:
+def _open_folder_and_browser() -> Iterator[tuple[Path, Any]]:
     """Write the page with all translators, and start a browser."""
     from playwright.sync_api import sync_playwright
 
@@ -96,10 +96,10 @@ def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for search, beam in SEARCHES.items():
         differences, equal, ours, theirs = [], {"exact": 0, "server": 0}, [], []
-        for number, text in enumerate(_sentences(model, sentences)):
+        for number, text in enumerate(_read_sentences(model, sentences)):
             log(f"{model}, {search}: sentence {number + 1} of {sentences}")
             values = {"text": text, "model": model, "beam_size": beam, "no_repeat": 4, "back_weight": 0}
-            answer = page.evaluate(ASK, values)
+            answer = page.evaluate(TRANSLATE_SCRIPT, values)
             started = time.perf_counter()
             translation = server.translate(text, beam_size=beam, no_repeat=4)
             theirs.append(time.perf_counter() - started)
@@ -108,7 +108,7 @@ def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:
             equal["server"] += answer["text"] == translation.text
             equal["exact"] += answer["text"] == reference.text
             if answer["text"] == reference.text:
-                differences.append(_largest_difference(answer["maps"], reference))
+                differences.append(_find_largest_difference(answer["maps"], reference))
         row[search] = {
             "sentences": sentences,
             "equal": equal,
@@ -120,7 +120,7 @@ def _compare(page: Any, model: str, sentences: int, log: Log) -> dict[str, Any]:
     return row
 
 
-def _largest_difference(maps: Mapping[str, Any], translation: Translation) -> float:
+def _find_largest_difference(maps: Mapping[str, Any], translation: Translation) -> float:
     """The largest difference of a weight; the letters of the answer round to 5e-5."""
     differences = []
     for kind in KINDS:
@@ -129,18 +129,18 @@ def _largest_difference(maps: Mapping[str, Any], translation: Translation) -> fl
     return max(differences)
 
 
-def _sentences(model: str, count: int) -> Sequence[str]:
+def _read_sentences(model: str, count: int) -> Sequence[str]:
     with CORPUS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     return [row[model[:2]] for row in rows[:count]]
 
 
-def _bytes(folder: Path) -> int:
+def _measure_folder(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[tuple[str, list[str]]]:
+def _serve_folder(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Serve a folder, and record the methods of all requests."""
     methods: list[str] = []
 

@@ -20,13 +20,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import httpx
 
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.first_visit import BANDWIDTH_MBIT, EMPTY_SELECTOR, LATENCY_MS, MAP_SELECTOR, visit
 from workshop.benchmarks.page import PORT, Log, serve
 from workshop.benchmarks.scale import free_port
 
-CLASS = 300
-SECONDS = 600.0  # for one file, while all visitors fetch theirs
+VISITOR_COUNT = 300
+TIMEOUT_SECONDS = 600.0  # for one file, while all visitors fetch theirs
 
 
 class FileServer(NamedTuple):
@@ -50,7 +50,7 @@ class FileServer(NamedTuple):
 
 
 @contextmanager
-def file_server(folder: Path) -> Iterator[FileServer]:
+def run_file_server(folder: Path) -> Iterator[FileServer]:
     """Serve a folder."""
     port = free_port()
     command = [sys.executable, "-u", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
@@ -78,7 +78,7 @@ def _wait_for(address: str) -> None:
 
 def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], log: Log) -> dict[str, Any]:
     """Fetch what one visitor fetches, as 300 visitors at once. `translate`: translates on the open page."""
-    with file_server(folder) as server:
+    with run_file_server(folder) as server:
         urls: list[str] = []
         page = browser.new_page()
         page.on("request", lambda request: urls.append(request.url))
@@ -89,10 +89,10 @@ def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], 
         urls = [url for url in urls if url.startswith(server.address)]
         log(f"one visitor: {len(urls)} files")
         before, cpu_before, start = server.methods(), server.cpu_seconds(), time.perf_counter()
-        with ThreadPoolExecutor(CLASS) as threads:
-            visits = list(threads.map(_fetch, [urls] * CLASS))
+        with ThreadPoolExecutor(VISITOR_COUNT) as threads:
+            visits = list(threads.map(_fetch, [urls] * VISITOR_COUNT))
         return {
-            "visitors": CLASS,
+            "visitors": VISITOR_COUNT,
             "files": len(urls),
             "bytes": visits[0][1],
             "requests": dict(server.methods() - before),
@@ -105,7 +105,7 @@ def measure_class(browser: Any, folder: Path, translate: Callable[[Any], None], 
 def _fetch(urls: Sequence[str]) -> tuple[float, int]:
     """Return the seconds and bytes of one visit."""
     start = time.perf_counter()
-    with httpx.Client(timeout=SECONDS) as client:
+    with httpx.Client(timeout=TIMEOUT_SECONDS) as client:
         sizes = [len(client.get(url).raise_for_status().content) for url in urls]
     return time.perf_counter() - start, sum(sizes)
 
@@ -116,7 +116,7 @@ def measure_first_map(browser: Any, folder: Path, repetitions: int, log: Log) ->
     empty: list[float] = []
     traffic: dict[str, int] = {}
     command = [sys.executable, "-m", "workshop.benchmarks.empty_page"]
-    with file_server(folder) as server, serve(command, PORT + 1):
+    with run_file_server(folder) as server, serve(command, PORT + 1):
         for turn in range(repetitions + 1):  # the first visits warm up the servers
             seconds, traffic = visit(browser, server.address, MAP_SELECTOR)
             empty_seconds, _ = visit(browser, f"http://127.0.0.1:{PORT + 1}", EMPTY_SELECTOR)
@@ -124,5 +124,9 @@ def measure_first_map(browser: Any, folder: Path, repetitions: int, log: Log) ->
             if turn:
                 ours.append(seconds)
                 empty.append(empty_seconds)
-    result = {"ours": summary(ours), "empty": summary(empty), "ratio": paired_ratio(ours, empty)}
+    result = {
+        "ours": summarise_quartiles(ours),
+        "empty": summarise_quartiles(empty),
+        "ratio": compute_paired_ratio(ours, empty),
+    }
     return result | {"line": {"latency": LATENCY_MS, "speed": BANDWIDTH_MBIT}} | traffic

@@ -31,9 +31,9 @@ from headlight.model.training.batches import (
     target_tokens,
 )
 from headlight.model.training.loop import ComputeSettings, Trainer, run_steps
-from headlight.model.training.processes import Processes, choose_device, process_group
+from headlight.model.training.processes import Processes, choose_device, join_process_group
 from headlight.model.training.recipe import Recipe, recipe_from_json
-from workshop.benchmarks.arithmetic import summary
+from workshop.benchmarks.arithmetic import summarise_quartiles
 from workshop.benchmarks.engines.tutorial import TutorialModel
 from workshop.benchmarks.shapes import Shape
 
@@ -58,7 +58,7 @@ def measure(repetitions: int, seconds: float, threads: int, log: Callable[[str],
         "repetitions": repetitions,
         "threads": threads,
         "shape": SHAPE.words,
-        "speeds": {engine: summary(result) for engine, result in speeds.items()},
+        "speeds": {engine: summarise_quartiles(result) for engine, result in speeds.items()},
     }
 
 
@@ -90,7 +90,7 @@ def random_pairs(count: int, seed: int = 0) -> Sentences:
     return Sentences(RaggedArray(rows[0]), RaggedArray(rows[1]), np.zeros(count, dtype=np.int32), (1.0,))
 
 
-def fixed_batches(sentences: Sentences, seed: int = 0) -> list[RowArray]:
+def make_fixed_batches(sentences: Sentences, seed: int = 0) -> list[RowArray]:
     """Return batches of 64 sentences in random order."""
     order = np.random.default_rng(seed).permutation(len(sentences.source))
     return [order[start : start + FIXED_BATCH] for start in range(0, len(order), FIXED_BATCH)]
@@ -111,7 +111,7 @@ def recipe() -> Recipe:
 # ------------------------------------------------------------ one measurement
 
 
-def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tuple[int, Tensor]]:
+def run_plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tuple[int, Tensor]]:
     """Train as tutorials do, in float32. Yield the target tokens and the loss of each step."""
     torch.manual_seed(0)
     model = TutorialModel(SHAPE.config).train()
@@ -131,9 +131,9 @@ def plain_loop(sentences: Sentences, batches: Sequence[RowArray]) -> Iterator[tu
             yield target_tokens(sentences, rows), loss.detach()
 
 
-def plain_tokens_per_second(sentences: Sentences, batches: Sequence[RowArray], seconds: float) -> float:
+def measure_plain_speed(sentences: Sentences, batches: Sequence[RowArray], seconds: float) -> float:
     """Return the target tokens per second of the tutorial's loop."""
-    steps = plain_loop(sentences, batches)
+    steps = run_plain_loop(sentences, batches)
     for _ in range(WARM_UP_STEPS):
         next(steps)
     tokens, start = 0, time.perf_counter()
@@ -142,16 +142,16 @@ def plain_tokens_per_second(sentences: Sentences, batches: Sequence[RowArray], s
     return tokens / (time.perf_counter() - start)
 
 
-def our_tokens_per_second(sentences: Sentences, seconds: float) -> float | None:
+def measure_our_speed(sentences: Sentences, seconds: float) -> float | None:
     """Return the target tokens per second over all processes; None in all but the first process."""
-    with process_group() as processes:
-        speed = _timed_steps(sentences, seconds, processes)  # frees the trainer before the processes exit
+    with join_process_group() as processes:
+        speed = _time_trainer_steps(sentences, seconds, processes)  # frees the trainer before the processes exit
         gc.collect()
         processes.barrier()
     return speed if processes.first else None
 
 
-def _timed_steps(sentences: Sentences, seconds: float, processes: Processes) -> float:
+def _time_trainer_steps(sentences: Sentences, seconds: float, processes: Processes) -> float:
     torch.manual_seed(0)
     training_recipe, size = recipe(), SHAPE.vocabulary
     model = Transformer(training_recipe.model_config(source_vocabulary=size, target_vocabulary=size))
@@ -178,11 +178,11 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(options.threads)
     sentences = random_pairs(20_000)
     if options.engine == "headlight":
-        speed = our_tokens_per_second(sentences, options.seconds)
+        speed = measure_our_speed(sentences, options.seconds)
     else:
         bucketed = plan_epoch(sentences, recipe().batching, seed=0, epoch=0)
-        batches = bucketed if options.engine == "buckets" else fixed_batches(sentences)
-        speed = plain_tokens_per_second(sentences, batches, options.seconds)
+        batches = bucketed if options.engine == "buckets" else make_fixed_batches(sentences)
+        speed = measure_plain_speed(sentences, batches, options.seconds)
     if speed is not None:
         print(speed)
 

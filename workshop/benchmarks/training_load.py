@@ -16,7 +16,7 @@ from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.service.training_runs import TrainingRun, TrainingRunPool
 from headlight.viz.settings import Settings
-from workshop.benchmarks.arithmetic import paired_ratio, summary
+from workshop.benchmarks.arithmetic import compute_paired_ratio, summarise_quartiles
 from workshop.benchmarks.page import SENTENCE_100_TOKENS, Log
 
 TRAINING_VISITOR = Visitor("", "learner")
@@ -47,8 +47,13 @@ def measure(repetitions: int, log: Log) -> dict[str, Any]:
         run = runs.start(TRAINING_VISITOR, [{}])
         poll_run(runs, run, lambda run=run: run.is_over)  # type: ignore[misc]
         full_runs.append(time.monotonic() - start)
-    ratio = paired_ratio(during, alone)
-    return {"alone": summary(alone), "beside": summary(during), "ratio": ratio, "whole": summary(full_runs)}
+    ratio = compute_paired_ratio(during, alone)
+    return {
+        "alone": summarise_quartiles(alone),
+        "beside": summarise_quartiles(during),
+        "ratio": ratio,
+        "whole": summarise_quartiles(full_runs),
+    }
 
 
 def poll_run(runs: TrainingRunPool, run: TrainingRun, until: Callable[[], bool]) -> None:

@@ -67,16 +67,18 @@ class _ProbeRemover(ast.NodeTransformer):
         self.probes = {
             part.targets[0].attr
             for part in ast.walk(node)
-            if isinstance(part, ast.Assign) and _makes_probe(part.value) and isinstance(part.targets[0], ast.Attribute)
+            if isinstance(part, ast.Assign)
+            and _is_probe_call(part.value)
+            and isinstance(part.targets[0], ast.Attribute)
         }
         return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """Remove `self.weights = Probe(…)`, and assignments of a name to itself."""
-        if _makes_probe(node.value):
+        if _is_probe_call(node.value):
             return None
         self.generic_visit(node)
-        return None if _names(node.targets[0]) == _names(node.value) != [] else node
+        return None if _list_names(node.targets[0]) == _list_names(node.value) != [] else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace `self.weights(x)` by `x`."""
@@ -108,7 +110,7 @@ class _ProbeRemover(ast.NodeTransformer):
         )
 
 
-def _makes_probe(node: ast.AST | None) -> bool:
+def _is_probe_call(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Probe"
 
 
@@ -120,7 +122,7 @@ def _is_false(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-def _names(node: ast.AST) -> list[str]:
+def _list_names(node: ast.AST) -> list[str]:
     """Return the names in `a` or `a, b`; an empty list for other expressions."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     names = [part.id for part in parts if isinstance(part, ast.Name)]

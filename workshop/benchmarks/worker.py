@@ -110,10 +110,10 @@ class DecodingEngine:
 
     def time(self, case: str, row: str) -> float:
         """Return the seconds of one measurement."""
-        return stopwatch(self._jobs[case, row])
+        return time_job(self._jobs[case, row])
 
 
-def stopwatch(job: Callable[[], Any], at_least: float = MIN_TIMED_SECONDS) -> float:
+def time_job(job: Callable[[], Any], at_least: float = MIN_TIMED_SECONDS) -> float:
     """Return the median seconds of a run, over as many runs as fit into `at_least` seconds, after a warm-up run."""
     job()
     runs: list[float] = []

@@ -9,18 +9,18 @@ from pathlib import Path
 from headlight.model.checkpoints.storage import is_file_name
 from headlight.model.errors import ModelError
 from headlight.model.training.corpora import CorpusSpec
-from workshop.data.judged_reviews import sentence_fingerprints, write_distilled
-from workshop.data.new_lines import line_fingerprints, new_lines
+from workshop.data.judged_reviews import read_sentence_fingerprints, write_distilled
+from workshop.data.new_lines import new_lines, read_line_fingerprints
 from workshop.data.templates.generate import PAIRS, write_templates
 from workshop.data.templates.reviews import review_fingerprints, write_reviews
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the actions and their arguments."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser, with one subparser per action."""
     command = argparse.ArgumentParser(prog="python -m workshop.data", description=__doc__)
     actions = command.add_subparsers(dest="action", required=True)
     unseen = actions.add_parser("unseen", help="print lines that other files lack, for back-translation")
-    unseen.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the lines")
+    unseen.add_argument("files", nargs="+", type=Path, metavar="FILE", help="files with one text per line")
     unseen.add_argument("--known", nargs="+", type=Path, metavar="FILE", default=[], help="files whose lines to skip")
     unseen.add_argument("--shortest", type=int, default=2, metavar="N", help="minimum words of a line (2)")
     unseen.add_argument("--longest", type=int, default=80, metavar="N", help="maximum words of a line (80)")
@@ -31,14 +31,22 @@ def parser() -> argparse.ArgumentParser:
     templates.add_argument(
         "--pairs", nargs="+", metavar="PAIR", default=["-".join(pair) for pair in PAIRS], help="de-en … (all)"
     )
-    templates.add_argument("--count", type=int, default=60_000, metavar="N", help="of each pair, with tests (60000)")
+    templates.add_argument(
+        "--count",
+        type=int,
+        default=60_000,
+        metavar="N",
+        help="sentence pairs per language pair, including tests (60000)",
+    )
     reviews = actions.add_parser("reviews", help="generate short film reviews: negated, contrasted, intensified")
     reviews.add_argument(
         "--data", type=Path, default=Path("data"), help="written to templates/reviews/ in this folder (data)"
     )
-    reviews.add_argument("--count", type=int, default=40_000, metavar="N", help="with tests (40000)")
+    reviews.add_argument(
+        "--count", type=int, default=40_000, metavar="N", help="number of reviews, including tests (40000)"
+    )
     judged = actions.add_parser("judged", help="split labelled reviews into sentences, judged by classifiers")
-    judged.add_argument("name", type=_file_name, help="written to judged/NAME.tsv")
+    judged.add_argument("name", type=_check_file_name, help="written to judged/NAME.tsv")
     judged.add_argument("reviews", metavar="FILE", help="label, tab, review; the first line names the columns")
     judged.add_argument("--data", type=Path, default=Path("data"), help="the folder of both files (data)")
     judged.add_argument(
@@ -50,12 +58,12 @@ def parser() -> argparse.ArgumentParser:
             "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: their lines are not written"
         )
     for subparser in (templates, reviews):
-        subparser.add_argument("--seed", type=int, default=1, help="(1)")
+        subparser.add_argument("--seed", type=int, default=1, help="seed of the random choices (1)")
     return command
 
 
-def _file_name(name: str) -> str:
-    """Return a file name; reject a path to another folder."""
+def _check_file_name(name: str) -> str:
+    """Return the name, or raise an error if it is a path to another folder."""
     if not is_file_name(name):
         raise argparse.ArgumentTypeError(f"{name!r} is not a file name; use letters, as in imdb")
     return name
@@ -68,10 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
             source=arguments.reviews, source_column=1, target_column=0, header=True, but_one_in=arguments.but_one_in
         )
         path = arguments.data / "judged" / f"{arguments.name}.tsv"
-        print(write_distilled(path, spec, arguments.data, arguments.by, sentence_fingerprints(arguments.apart)))
+        print(write_distilled(path, spec, arguments.data, arguments.by, read_sentence_fingerprints(arguments.apart)))
     elif arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)
-        excluded = line_fingerprints(arguments.apart)
+        excluded = read_line_fingerprints(arguments.apart)
         for line in write_templates(arguments.data / "templates", pairs, arguments.count, arguments.seed, excluded):
             print(line)
     elif arguments.action == "reviews":
@@ -85,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return the exit code. A `ModelError` is printed as one line."""
     try:
-        run(parser().parse_args(arguments))
+        run(make_parser().parse_args(arguments))
     except ModelError as error:
         print(error, file=sys.stderr)
         return 1

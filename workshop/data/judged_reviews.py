@@ -17,7 +17,7 @@ from headlight.model.files import write_file
 from headlight.model.text.cleaning import normalise_review
 from headlight.model.training.corpora import CorpusSpec, read_lines, read_pairs
 from headlight.model.translate.judge import Judge
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+")
 MIN_WORDS, MAX_WORDS = 3, 40  # per sentence
@@ -30,8 +30,8 @@ def write_distilled(
 
     Returns a summary. Raises a `TrainingError` if the corpus has no sentence of a suitable length.
     """
-    judges = [_teacher(folder) for folder in teachers]
-    sentences = list(distinct_sentences((pair.source for pair in read_pairs(spec, data)), excluded))
+    judges = [_load_teacher(folder) for folder in teachers]
+    sentences = list(split_distinct_sentences((pair.source for pair in read_pairs(spec, data)), excluded))
     if not sentences:
         raise TrainingError(f"No sentence of {MIN_WORDS} to {MAX_WORDS} words is in these texts. Check the column.")
     probabilities = np.mean(
@@ -46,24 +46,24 @@ def write_distilled(
     return f"{path}: sentences: {len(rows):,}; below 0.1 or above 0.9: {confident:.0%}; taken for praise: {praise}"
 
 
-def distinct_sentences(texts: Iterable[str], excluded: Collection[str] = ()) -> Iterator[str]:
+def split_distinct_sentences(texts: Iterable[str], excluded: Collection[str] = ()) -> Iterator[str]:
     """Yield the distinct sentences that are not in `excluded`, normalised. Punctuation and case are ignored."""
     fingerprints = set(excluded)
     for text in texts:
         for sentence in SENTENCE_END.split(normalise_review(text)):
-            key = text_fingerprint(sentence)
+            key = make_fingerprint(sentence)
             if MIN_WORDS <= len(sentence.split()) <= MAX_WORDS and key not in fingerprints:
                 fingerprints.add(key)
                 yield sentence.strip()
 
 
-def sentence_fingerprints(files: Sequence[Path]) -> set[str]:
+def read_sentence_fingerprints(files: Sequence[Path]) -> set[str]:
     """Return the fingerprints of all sentences in tables whose second column has the texts."""
     texts = (line.split("\t")[1] for path in files for line in read_lines(path) if "\t" in line)
-    return {text_fingerprint(sentence) for text in texts for sentence in SENTENCE_END.split(normalise_review(text))}
+    return {make_fingerprint(sentence) for text in texts for sentence in SENTENCE_END.split(normalise_review(text))}
 
 
-def _teacher(folder: Path) -> Judge:
+def _load_teacher(folder: Path) -> Judge:
     """Load a classifier with two exclusive classes, of which the last is praise. Raise a `TrainingError` for others."""
     judge = Judge.load(folder)
     config = judge.model.config

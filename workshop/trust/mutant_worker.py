@@ -1,4 +1,4 @@
-"""Tests mutants in a copy of the repository: reads jobs as JSON lines, and writes the exit code of each one's tests.
+"""Tests mutants in a copy of the repository: reads jobs as JSON lines and writes the exit code of each job's tests.
 
 The worker imports the libraries once. Each job runs in a fork of it, which imports only this package, from the copy.
 Run in the copy: `python -m workshop.trust.mutant_worker`.
@@ -29,24 +29,24 @@ LIBRARIES = (
     "tokenizers",
     "safetensors.torch",
 )
-LIMIT_SECONDS = 900.0  # for the tests of one mutant; a mutant that runs for longer is killed, too
+MAX_SECONDS = 900.0  # for the tests of one mutant; a mutant that exceeds it counts as detected
 TIMED_OUT = -1
 
 
 def main() -> None:
-    """Answer each line of standard input with one line."""
+    """Run the job in each line of standard input, and print its result as one line."""
     for name in LIBRARIES:
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
     for line in sys.stdin:
         job = json.loads(line)
-        with _mutated(job):
+        with _apply_mutant(job):
             code = _run_node(job["tests"]) if job["tests"][0].endswith(".js") else _run_pytest(job["tests"])
         print(json.dumps({"code": code}), flush=True)
 
 
 @contextmanager
-def _mutated(job: dict[str, Any]) -> Any:
+def _apply_mutant(job: dict[str, Any]) -> Any:
     """Replace the text of a file inside the `with` block. A job without a file changes nothing."""
     if not job["file"]:
         yield
@@ -61,7 +61,7 @@ def _mutated(job: dict[str, Any]) -> Any:
 
 
 def _run_pytest(tests: list[str]) -> int:
-    sys.dont_write_bytecode = True  # those of a mutant would be taken for the code
+    sys.dont_write_bytecode = True  # Python would reuse the bytecode of a mutant for the restored file
     process = os.fork()
     if process == 0:
         os.setsid()
@@ -81,7 +81,7 @@ def _run_pytest(tests: list[str]) -> int:
             errors.flush()
         finally:
             os._exit(code)
-    deadline = time.monotonic() + LIMIT_SECONDS
+    deadline = time.monotonic() + MAX_SECONDS
     while time.monotonic() < deadline:
         done, status = os.waitpid(process, os.WNOHANG)
         if done:
@@ -105,7 +105,7 @@ def _run_node(tests: list[str]) -> int:
         env=os.environ | {"PYTHON": sys.executable},
     )
     try:
-        return process.wait(LIMIT_SECONDS)
+        return process.wait(MAX_SECONDS)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -21,7 +21,7 @@ from workshop.trust.checks import ROOT
 START_SECONDS = 400.0  # until the page answers, also on a busy machine
 STREAM = "gradio_api/headlight/stream/stream_messages"
 CALL = "gradio_api/headlight/call/"
-PROGRAM = "gradio_api/call/"
+API_CALL = "gradio_api/call/"
 
 
 class Usage(NamedTuple):
@@ -65,14 +65,14 @@ class PageProcess:
         return messages[-1] if messages else {"what": "error", "word": str(reply.status_code)}
 
     def call(self, name: str, values: Any, address: str = "127.0.0.1", session: str = "s") -> httpx.Response:
-        """Call a function of a widget, until its turn has come."""
+        """Call a function of a widget, and repeat the call while its ticket waits in the queue."""
         body = {"session": session, "values": values, "ticket": ""}
         while True:
             reply = self.http.post(CALL + name, json=body, headers={"x-forwarded-for": address})
-            waits = (
+            is_waiting = (
                 reply.status_code == 200 and reply.content.startswith(b"{") and reply.json().get("what") == "waiting"
             )
-            if not waits:
+            if not is_waiting:
                 return reply
             body["ticket"] = reply.json()["ticket"]
 
@@ -92,7 +92,10 @@ def start_page(
     program: Sequence[str] = ("app.py",),
     port: int | None = None,
 ) -> PageProcess:
-    """Start a page and return at once. `variables`: of its environment, None removes one; `before`: a command."""
+    """Start a page and return at once.
+
+    `variables` update the environment; None removes a variable. `before` is a command that runs the page's command.
+    """
     port = port or free_port()
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "HEADLIGHT_HOST": "127.0.0.1", "PYTHONUNBUFFERED": "1"}
     for name, value in (variables or {}).items():
@@ -108,7 +111,7 @@ def start_page(
 
 
 def wait_until_ready(page: PageProcess) -> bool:
-    """Wait until the page answers; False if its process has ended."""
+    """Wait until the page answers. Return False if its process has ended or `START_SECONDS` have passed."""
     deadline = time.monotonic() + START_SECONDS
     while page.process.poll() is None and time.monotonic() < deadline:
         try:
@@ -120,9 +123,9 @@ def wait_until_ready(page: PageProcess) -> bool:
 
 
 @contextmanager
-def running_page(folder: Path, variables: Mapping[str, str | None] | None = None, **more: Any) -> Iterator[PageProcess]:
+def run_page(folder: Path, variables: Mapping[str, str | None] | None = None, **options: Any) -> Iterator[PageProcess]:
     """Run a page for the length of a `with` block."""
-    page = start_page(folder, variables, **more)
+    page = start_page(folder, variables, **options)
     try:
         if not wait_until_ready(page):
             raise RuntimeError(f"The page did not start: {page.text()[-2000:]}")

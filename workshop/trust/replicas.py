@@ -19,7 +19,7 @@ NAME, BOUND = (
 VISITORS = 4
 
 
-def killed_replica(options: Options, log: Log) -> Iterator[Check]:
+def kill_replica(options: Options, log: Log) -> Iterator[Check]:
     """Kill the replica that computes an answer, while others compute, too."""
     try:
         import ray.serve as _  # noqa: F401 - an optional package

@@ -21,7 +21,7 @@ import httpx
 
 from workshop.benchmarks.classroom import sentences
 from workshop.trust.checks import Check, Log, Options
-from workshop.trust.page_process import STREAM, PageProcess, Usage, running_page
+from workshop.trust.page_process import STREAM, PageProcess, Usage, run_page
 
 VISITORS = 4
 SAMPLES = 120  # at equal intervals
@@ -42,7 +42,14 @@ class SoakVisitor(threading.Thread):
 
     def run(self) -> None:
         """Act until the end."""
-        actions = [self.translate] * 5 + [self.change, self.export, self.analyse, self.leave, self.load, self.wrong]
+        actions = [self.translate] * 5 + [
+            self.translate_without_head,
+            self.export,
+            self.predict_losses,
+            self.disconnect,
+            self.load,
+            self.send_malformed,
+        ]
         while time.monotonic() < self.end:
             action = self.random.choice(actions)
             try:
@@ -56,21 +63,23 @@ class SoakVisitor(threading.Thread):
         message = self.page.translate(text, session=self.session, address=self.address)
         return "answered" if message.get("what") == "answer" else f"failed: {message.get('word')}"
 
-    def change(self, text: str) -> str:
+    def translate_without_head(self, text: str) -> str:
         """Translate with a head removed."""
         removed = [{"action": "remove", "kind": "cross", "layer": 0, "head": self.random.randrange(4)}]
-        return self._call("changed_translation", {"request": self._request(text), "interventions": removed})
+        return self._call("changed_translation", {"request": self._make_values(text), "interventions": removed})
 
     def export(self, text: str) -> str:
         """Export the maps."""
         form = self.random.choice(["csv", "json", "npz", "html"])
-        return self._call("export", {"form": form, "theme": "light", "language": "en", "request": self._request(text)})
+        return self._call(
+            "export", {"form": form, "theme": "light", "language": "en", "request": self._make_values(text)}
+        )
 
-    def analyse(self, text: str) -> str:
+    def predict_losses(self, text: str) -> str:
         """Compute the effects of all heads on a word."""
-        return self._call("predict_losses", {"request": self._request(text)})
+        return self._call("predict_losses", {"request": self._make_values(text)})
 
-    def leave(self, text: str) -> str:
+    def disconnect(self, text: str) -> str:
         """Disconnect after the first message."""
         body = {"session": self.session, "values": {"turn": 1, "text": text}}
         with self.page.http.stream("POST", STREAM, json=body, headers={"x-forwarded-for": self.address}) as reply:
@@ -81,7 +90,7 @@ class SoakVisitor(threading.Thread):
         """Load the page."""
         return "answered" if self.page.http.get("").status_code == 200 else "failed: page"
 
-    def wrong(self, text: str) -> str:
+    def send_malformed(self, text: str) -> str:
         """Send a request that must be refused."""
         reply = self.page.http.post(
             "gradio_api/call/translate",
@@ -90,7 +99,7 @@ class SoakVisitor(threading.Thread):
         )
         return "refused" if reply.status_code == 400 else f"failed: {reply.status_code}"
 
-    def _request(self, text: str) -> dict[str, Any]:
+    def _make_values(self, text: str) -> dict[str, Any]:
         return {"text": text, "model": "de-en", "beam_size": 1}
 
     def _call(self, name: str, values: dict[str, Any]) -> str:
@@ -104,7 +113,7 @@ class SoakVisitor(threading.Thread):
 def check(options: Options, log: Log) -> Iterator[Check]:
     """Let visitors act, and compare the resources."""
     seconds = 60 * options.soak_minutes
-    with tempfile.TemporaryDirectory() as folder, running_page(Path(folder), SETTINGS) as page:
+    with tempfile.TemporaryDirectory() as folder, run_page(Path(folder), SETTINGS) as page:
         end, lock = time.monotonic() + seconds, threading.Lock()
         texts = (text for text in _synchronised(sentences(), lock))
         visitors = [SoakVisitor(page, number, options.seed, texts, end) for number in range(VISITORS)]
@@ -150,11 +159,13 @@ def compare(
     early, late = samples[quarter : 2 * quarter], samples[-quarter:]
     before, after = ([statistics.median(values) for values in zip(*part, strict=True)] for part in (early, late))
     limits = (max(MAX_MORE_MEGABYTES, MAX_MORE_SHARE * before[0]), MAX_MORE_THREADS, MAX_MORE_DESCRIPTORS)
-    for what, one, other, limit in zip(("memory, MB", "threads", "descriptors"), before, after, limits, strict=True):
+    for resource, early_value, late_value, limit in zip(
+        ("memory, MB", "threads", "descriptors"), before, after, limits, strict=True
+    ):
         yield Check(
             "soak",
-            f"{what}, second and last quarter",
+            f"{resource}, second and last quarter",
             f"at most {limit:.0f} more",
-            f"{one:.0f} → {other:.0f}",
-            other - one <= limit,
+            f"{early_value:.0f} → {late_value:.0f}",
+            late_value - early_value <= limit,
         )

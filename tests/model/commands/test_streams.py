@@ -183,7 +183,7 @@ def test_invalid_port_is_reported_by_argument_name(port: str, command: str, caps
     from headlight import PAGE_COMMANDS
 
     with pytest.raises(SystemExit):
-        main([command, f"--port={port}"], more=PAGE_COMMANDS)
+        main([command, f"--port={port}"], extra_commands=PAGE_COMMANDS)
     errors = capsys.readouterr().err
     assert "argument --port: " in errors
     assert "choose a whole number from 1 to 65535" in errors

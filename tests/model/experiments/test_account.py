@@ -12,7 +12,7 @@ from headlight.model.core.transformer import attention_path
 from headlight.model.errors import RequestError
 from headlight.model.experiments.account import SOURCE, TARGET, account_by_head, account_by_key, fixed_run, word_account
 from headlight.model.experiments.fixed_nonlinearities import FixedNonlinearities
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.records import KINDS, Intervention, Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
@@ -35,7 +35,7 @@ def bias_attribution(translator: Translator, answer: Translation, place: int, ri
             watch(model, SOURCE, TARGET, edit=lambda value, name: value.detach()),
             FixedNonlinearities(gated=ACTIVATIONS[config.activation].gated),
         ):
-            logits = forced_logits(translator, answer, place + 1, 1)[0, place]
+            logits = compute_forced_logits(translator, answer, place + 1, 1)[0, place]
         lead = logits[answer.target_tokens[place].id] - logits[rival]
         gradients = torch.autograd.grad(lead, biases, allow_unused=True, materialize_grads=True)
         for value in biases:
@@ -67,7 +67,7 @@ def test_parts_and_constants_sum_to_the_lead(options: dict[str, object]) -> None
     assert batch.source_ids.shape[1] == len(account.source)
     assert len(account.prefix) == PLACE + 1
     with torch.inference_mode():
-        logits = forced_logits(translator, answer, PLACE + 1, 1)[0, PLACE]
+        logits = compute_forced_logits(translator, answer, PLACE + 1, 1)[0, PLACE]
     own = answer.target_tokens[PLACE].id
     assert account.lead == pytest.approx(float(logits[own] - logits[RIVAL]), abs=1e-4)  # freezing changes no value
     assert account.constants == pytest.approx(bias_attribution(translator, answer, PLACE, RIVAL), abs=1e-4)

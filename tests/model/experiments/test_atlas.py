@@ -14,7 +14,7 @@ from headlight.model.commands.atlas import SENTENCES
 from headlight.model.commands.steadiness import TEXTS, sample_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.atlas import MIN_OCCURRENCES, head_atlas
-from headlight.model.experiments.effects import sentence_head_effects
+from headlight.model.experiments.effects import compute_sentence_head_effects
 from headlight.model.records import KINDS
 from headlight.model.translate.translator import Translator
 
@@ -28,7 +28,7 @@ def translator() -> Translator:
 
 def test_effects_and_deciles_match_single_sentences(translator: Translator) -> None:
     atlas = head_atlas(translator, CORPUS, "test")
-    effects = [sentence_head_effects(translator, translator.translate(text, beam_size=1)) for text in CORPUS]
+    effects = [compute_sentence_head_effects(translator, translator.translate(text, beam_size=1)) for text in CORPUS]
     for kind in KINDS:
         values = np.stack([effect[kind] for effect in effects])
         for layer, entries in enumerate(atlas["heads"][kind]):

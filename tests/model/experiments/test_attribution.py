@@ -19,10 +19,10 @@ from headlight.model.experiments.attribution import (
     attribute,
     attribution_query,
     attributions,
-    removable_words,
+    list_removable_words,
     source_words,
 )
-from headlight.model.experiments.erasure import cumulative_sets, erasure_losses
+from headlight.model.experiments.erasure import list_cumulative_sets, measure_erasure_losses
 from headlight.model.experiments.gradients import attention_gradient, input_gradient, integrated_gradients
 from headlight.model.experiments.trace import run_trace
 from headlight.model.intervention_records import InputChange
@@ -87,20 +87,20 @@ def test_hidden_word_is_not_erased_again() -> None:
     translator = tiny_translator()
     hidden = InputChange(action="mask", start=4, end=8)
     answer = translator.translate(TEXT, target=TARGET, interventions=(hidden,))
-    places = removable_words(answer)
+    places = list_removable_words(answer)
     assert len(places) == len(source_words(answer)) - 2  # without the hidden word and the end token
-    losses = erasure_losses(translator, answer, [1], [()])
+    losses = measure_erasure_losses(translator, answer, [1], [()])
     assert losses == [pytest.approx(0, abs=1e-5)]
 
 
 def test_losses_do_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
-    sets = cumulative_sets([(0,), (1, 2), (3,)], [2, 0, 1])
+    sets = list_cumulative_sets([(0,), (1, 2), (3,)], [2, 0, 1])
     assert sets == [(3,), (3, 0), (3, 0, 1, 2)]
-    large = erasure_losses(translator, answer, PLACES, sets)
+    large = measure_erasure_losses(translator, answer, PLACES, sets)
     monkeypatch.setattr("headlight.model.experiments.erasure.MAX_ROWS_PER_BATCH", 1)
-    assert erasure_losses(translator, answer, PLACES, sets) == pytest.approx(large, abs=1e-4)
+    assert measure_erasure_losses(translator, answer, PLACES, sets) == pytest.approx(large, abs=1e-4)
 
 
 # ---------------------------------------------------------------- gradients
@@ -258,7 +258,7 @@ def test_every_method_works_for_third_party_models(family: str, tmp_path: Path) 
     question = attribution_query(translator, answer, (place,), points=1)
     for name in METHODS:
         assert all(score is None or math.isfinite(score) for score in attribute(question, name).scores), name
-    masked = erasure_losses(translator, answer, (place,), [(0,)])
+    masked = measure_erasure_losses(translator, answer, (place,), [(0,)])
     assert math.isfinite(masked[0])
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from headlight.model.experiments.effect_agreement import EffectAgreement, effect_agreement, mean_agreement
-from headlight.model.experiments.effects import sentence_head_effects
+from headlight.model.experiments.effects import compute_sentence_head_effects
 from headlight.model.experiments.importance import all_heads
 from headlight.model.measures.rank_agreement import spearman
 from headlight.model.records import KINDS, Intervention
@@ -21,7 +21,7 @@ def test_agreement_matches_runs_without_each_head(text: str) -> None:
     agreement = effect_agreement(translator, answer)
     ids = tuple(token.id for token in answer.target_tokens)
     heads = all_heads(translator.model.config)
-    sums = sentence_head_effects(translator, answer)
+    sums = compute_sentence_head_effects(translator, answer)
     predicted, losses = {}, {}
     for part in heads:
         assert part.layer is not None

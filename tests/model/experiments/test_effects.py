@@ -13,15 +13,15 @@ from headlight.model.experiments import scoring
 from headlight.model.experiments.effects import (
     LIKELIEST,
     WordEffects,
-    effect_maps,
+    compute_sentence_effects,
+    compute_sentence_head_effects,
+    make_effect_maps,
     measured_effects,
-    sentence_effects,
-    sentence_head_effects,
     summarise_effects,
     word_effects,
 )
 from headlight.model.experiments.importance import AttentionPart, all_heads
-from headlight.model.experiments.scoring import decoder_inputs, forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits, decoder_inputs
 from headlight.model.intervention_records import CopyHead
 from headlight.model.records import KINDS, Intervention, Kind, Translation
 from headlight.model.translate.translator import Translator
@@ -218,34 +218,34 @@ def test_head_effects_are_sums_of_cells() -> None:
 
 def test_sentence_effects_are_sums_over_words(translator: Translator, answer: Translation) -> None:
     words = word_effects(translator, answer, range(len(answer.target_tokens)))
-    sentence = sentence_effects(translator, answer)
+    sentence = compute_sentence_effects(translator, answer)
     for kind in KINDS:
         np.testing.assert_allclose(sentence[kind], sum(each.cells[kind] for each in words), atol=1e-5)
-        heads = sentence_head_effects(translator, answer)[kind]
+        heads = compute_sentence_head_effects(translator, answer)[kind]
         np.testing.assert_allclose(heads, sum(each.heads(kind) for each in words), atol=1e-5)
-    np.testing.assert_array_equal(effect_maps(translator, answer, "encoder"), sentence["encoder"])
+    np.testing.assert_array_equal(make_effect_maps(translator, answer, "encoder"), sentence["encoder"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_effect_map_of_one_word_is_weight_times_gradient(
     translator: Translator, answer: Translation, kind: Kind
 ) -> None:
-    maps = effect_maps(translator, answer, kind, position=PLACE)
+    maps = make_effect_maps(translator, answer, kind, position=PLACE)
     assert maps.shape == answer.attention.of(kind).shape
     cell = tuple(int(place) for place in np.unravel_index(np.abs(maps).argmax(), maps.shape))
     high, low = (log_probability_with_weight(translator, answer, kind, cell, factor) for factor in (1 + STEP, 1 - STEP))
     assert maps[cell] == pytest.approx((high - low) / (2 * STEP), rel=0.02, abs=2e-4)
     words = range(len(answer.target_tokens))
-    total = sum(effect_maps(translator, answer, kind, position=place) for place in words)
-    np.testing.assert_allclose(total, sentence_effects(translator, answer)[kind], atol=1e-5)
+    total = sum(make_effect_maps(translator, answer, kind, position=place) for place in words)
+    np.testing.assert_allclose(total, compute_sentence_effects(translator, answer)[kind], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_effect_map_row_matches_effects_on_its_word(
     translator: Translator, answer: Translation, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headlight.model.experiments.effects.gradient_batch_size", lambda *_: 3)
-    maps = effect_maps(translator, answer, kind)
+    monkeypatch.setattr("headlight.model.experiments.effects.choose_gradient_batch_size", lambda *_: 3)
+    maps = make_effect_maps(translator, answer, kind)
     assert maps.shape == answer.attention.of(kind).shape
     for place in range(len(answer.target_tokens)):
         (word,) = word_effects(translator, answer, [place])
@@ -258,18 +258,18 @@ def test_effects_on_leads_take_the_likeliest_other_token_of_each_word(
     places = range(len(answer.target_tokens))
     ids = [token.id for token in answer.target_tokens]
     for place, effects in zip(places, word_effects(translator, answer, places, LIKELIEST), strict=True):
-        logits = forced_logits(translator, answer, place + 1, 1)[0, place]
+        logits = compute_forced_logits(translator, answer, place + 1, 1)[0, place]
         rival = next(each for each in logits.argsort(descending=True).tolist() if each != ids[place])
         (named,) = word_effects(translator, answer, [place], rival)
         assert effects.score == pytest.approx(named.score, abs=1e-5)
         for kind in KINDS:
             np.testing.assert_allclose(effects.cells[kind], named.cells[kind], atol=1e-5)
             if kind != "encoder":
-                row = effect_maps(translator, answer, kind, LIKELIEST)[:, :, place]
+                row = make_effect_maps(translator, answer, kind, LIKELIEST)[:, :, place]
                 np.testing.assert_allclose(row, named.cells[kind][:, :, place], atol=1e-5)
 
 
 def test_sentence_effects_on_leads_are_sums_over_words(translator: Translator, answer: Translation) -> None:
     words = word_effects(translator, answer, range(len(answer.target_tokens)), LIKELIEST)
     expected = sum(each.cells["encoder"] for each in words)
-    np.testing.assert_allclose(effect_maps(translator, answer, "encoder", LIKELIEST), expected, atol=2e-5)
+    np.testing.assert_allclose(make_effect_maps(translator, answer, "encoder", LIKELIEST), expected, atol=2e-5)

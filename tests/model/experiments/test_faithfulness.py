@@ -9,15 +9,15 @@ import pytest
 
 from headlight.model.commands.main import main
 from headlight.model.experiments import faithfulness
-from headlight.model.experiments.attribution import attribute, attribution_query, removable_words
+from headlight.model.experiments.attribution import attribute, attribution_query, list_removable_words
 from headlight.model.experiments.faithfulness import (
     agreement,
-    erasure_curve,
     evaluate_corpus,
     make_report,
-    random_baseline,
-    random_orders,
-    removal_order,
+    measure_erasure_curve,
+    measure_random_baseline,
+    sample_random_orders,
+    sort_for_removal,
 )
 from headlight.model.intervention_records import InputChange
 from tests.tiny import SENTENCES, tiny_translator
@@ -29,8 +29,8 @@ def test_erasure_curve_matches_masked_sentences() -> None:
     translator = tiny_translator()
     answer = translator.translate(TEXT, target=TARGET)
     question = attribution_query(translator, answer, (2,))
-    order = list(reversed(removable_words(answer)))
-    curve = erasure_curve(question, order)
+    order = list(reversed(list_removable_words(answer)))
+    curve = measure_erasure_curve(question, order)
     assert len(curve) == len(order) + 1
     assert curve[0] == pytest.approx(answer.target_tokens[2].probability, abs=1e-4)
     masks = []
@@ -44,10 +44,10 @@ def test_erasure_curve_matches_masked_sentences() -> None:
 def test_long_curves_hide_several_words_per_step(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = tiny_translator()
     question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
-    order = removable_words(question.translation)
-    exact = erasure_curve(question, order)
+    order = list_removable_words(question.translation)
+    exact = measure_erasure_curve(question, order)
     monkeypatch.setattr(faithfulness, "MAX_CURVE_POINTS", 2)
-    coarse = erasure_curve(question, order)
+    coarse = measure_erasure_curve(question, order)
     assert len(coarse) == len(exact)
     middle = round(len(order) / 2)
     assert [coarse[at] for at in (0, middle, -1)] == pytest.approx([exact[at] for at in (0, middle, -1)], abs=1e-5)
@@ -56,11 +56,11 @@ def test_long_curves_hide_several_words_per_step(monkeypatch: pytest.MonkeyPatch
 def test_orders_contain_every_word_once() -> None:
     translator = tiny_translator()
     question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
-    places = removable_words(question.translation)
-    assert all(sorted(order) == places for order in random_orders(question))
-    assert random_orders(question) == random_orders(question)
+    places = list_removable_words(question.translation)
+    assert all(sorted(order) == places for order in sample_random_orders(question))
+    assert sample_random_orders(question) == sample_random_orders(question)
     scores = [float(-place) for place in range(len(question.words))]
-    assert removal_order(question, scores) == places
+    assert sort_for_removal(question, scores) == places
     assert agreement(question, scores, scores) == (1.0, 1.0)
     assert agreement(question, scores, [-score for score in scores])[0] == -1.0
 
@@ -69,11 +69,13 @@ def test_erasure_order_starts_with_most_important_word() -> None:
     """By construction: erasing the first word of this order reduces the probability most."""
     translator = tiny_translator()
     question = attribution_query(translator, translator.translate(TEXT, target=TARGET), (2,))
-    order = removal_order(question, attribute(question, "erasure").scores)
-    first = erasure_curve(question, order)[1]
-    others = [erasure_curve(question, [place, *[other for other in order if other != place]])[1] for place in order]
+    order = sort_for_removal(question, attribute(question, "erasure").scores)
+    first = measure_erasure_curve(question, order)[1]
+    others = [
+        measure_erasure_curve(question, [place, *[other for other in order if other != place]])[1] for place in order
+    ]
     assert first == pytest.approx(min(others), abs=1e-6)
-    assert len(random_baseline(question)) == len(order) + 1
+    assert len(measure_random_baseline(question)) == len(order) + 1
 
 
 def test_report_has_every_method_with_bounds() -> None:

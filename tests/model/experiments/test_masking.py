@@ -11,10 +11,10 @@ import torch
 from headlight.model.experiments.mask_removal import (
     ALL_LATER_TOKENS,
     PaddedBatch,
-    attention_masks,
     encode_batches,
     force_with_relaxed_mask,
-    relaxed_causal_mask,
+    make_attention_masks,
+    relax_causal_mask,
     translate_in_all_modes,
     translate_padded,
 )
@@ -58,7 +58,7 @@ def test_relaxed_mask_matches_model_with_mask_mistake(
 
 def test_relaxed_mask_does_not_affect_other_threads(toy: Translator, translation: Translation) -> None:
     translations: list[Translation] = []
-    with relaxed_causal_mask(toy.model, ALL_LATER_TOKENS):
+    with relax_causal_mask(toy.model, ALL_LATER_TOKENS):
         thread = Thread(target=lambda: translations.append(toy.translate(TEXT)))
         thread.start()
         thread.join()
@@ -96,7 +96,7 @@ def test_masked_padding_does_not_change_results(
 
 def test_attention_masks_hide_padding_and_later_tokens(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
     source, target = ids
-    masks = attention_masks(toy, [source, [5] * (len(source) + 3)], target)
+    masks = make_attention_masks(toy, [source, [5] * (len(source) + 3)], target)
     assert masks["encoder"].shape == (len(source) + 3, len(source) + 3)
     assert masks["cross"].shape == (len(target), len(source) + 3)
     for kind in ("encoder", "cross"):

@@ -13,7 +13,7 @@ from headlight.model.errors import RequestError
 from headlight.model.experiments import importance
 from headlight.model.experiments import patching as patching_module
 from headlight.model.experiments.patching import Patching, patching
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.model.translate.translator import Translator
 
@@ -52,7 +52,7 @@ def single_run_share(
     length = result.position + 1
     with torch.inference_mode():
         with watch(translator.model, probe) as seen:
-            forced_logits(translator, pair[0], length, 1)
+            compute_forced_logits(translator, pair[0], length, 1)
         source = seen[probe]
 
         def replace(value: torch.Tensor, name: str) -> torch.Tensor:
@@ -61,7 +61,7 @@ def single_run_share(
             return changed
 
         with watch(translator.model, probe, edit=replace):
-            patched = lead(forced_logits(translator, pair[1], length, 1), pair, result.position)
+            patched = lead(compute_forced_logits(translator, pair[1], length, 1), pair, result.position)
     return (patched - result.other_lead) / (result.lead - result.other_lead)
 
 
@@ -71,7 +71,7 @@ def test_leads_match_the_two_translations(
     assert (result.word, result.other_word) == ("cat", "dog")
     for own, expected in zip(pair, (result.lead, result.other_lead), strict=True):
         with torch.inference_mode():
-            logits = forced_logits(translator, own, result.position + 1, 1)
+            logits = compute_forced_logits(translator, own, result.position + 1, 1)
         assert expected == pytest.approx(lead(logits, pair, result.position), abs=1e-4)
     assert result.lead > 0 > result.other_lead
 

@@ -9,13 +9,13 @@ from statistics import fmean
 import pytest
 
 from headlight.model.checkpoints.checksums import weights_digest
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
+from headlight.model.experiments.importance import AttentionPart, measure_all_ablation_losses
 from headlight.model.experiments.pruning import (
     PRUNING_FILE,
     PruningCurve,
     PruningPoint,
+    list_pruning_counts,
     measure_points,
-    pruning_counts,
     rank_heads,
     read_curve,
     switch_off,
@@ -39,7 +39,7 @@ def test_heads_are_ranked_by_their_mean_loss(translator: Translator) -> None:
     assert losses == sorted(losses)
     answers = [translator.translate(text, max_length=9) for text in SENTENCES[:2]]
     for part, loss in ranked[:: ALL // 5]:
-        expected = fmean(all_ablation_losses(translator, answer, [(part,)])[0] for answer in answers)
+        expected = fmean(measure_all_ablation_losses(translator, answer, [(part,)])[0] for answer in answers)
         assert loss == pytest.approx(expected, abs=1e-4)
 
 
@@ -59,8 +59,8 @@ def test_points_match_translations_without_heads(translator: Translator) -> None
 
 
 def test_pruning_counts_run_from_none_to_all_heads() -> None:
-    assert pruning_counts(8, 4) == [0, 2, 4, 6, 8]
-    assert pruning_counts(3, 7) == [0, 1, 2, 3]
+    assert list_pruning_counts(8, 4) == [0, 2, 4, 6, 8]
+    assert list_pruning_counts(3, 7) == [0, 1, 2, 3]
 
 
 def test_stored_curve_roundtrips_until_weights_change(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import headlight
 from headlight.model.errors import RequestError
 from headlight.model.experiments.account import word_account
 from headlight.model.experiments.effects import summarise_effects
-from headlight.model.experiments.reasons import find_rival, find_token, likeliest_rival
+from headlight.model.experiments.reasons import find_likeliest_rival, find_rival, find_token
 from headlight.model.experiments.score_parts import Cell, score_parts
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
@@ -89,7 +89,7 @@ def test_functions_by_text_match_functions_by_position(translator: Translator, a
     assert len(by_text.strongest) == 3
     against = headlight.effects(translator, answer, place, rival=7, top=1).strongest
     assert against == summarise_effects(translator, answer, place, 1, 7).strongest
-    rival = likeliest_rival(answer, place)
+    rival = find_likeliest_rival(answer, place)
     assert rival != answer.target_tokens[place].id
     assert headlight.account(translator, answer, word) == word_account(translator, answer, place, rival)
     source = answer.source_tokens[1].text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from headlight.model.experiments.account import word_account
-from headlight.model.experiments.effects import sentence_head_effects
+from headlight.model.experiments.effects import compute_sentence_head_effects
 from headlight.model.experiments.score_parts import SIDES, Cell, Side, score_parts
 from headlight.model.intervention_records import Intervention
 from headlight.model.records import KINDS, Translation
@@ -52,7 +52,7 @@ def test_account_sums_to_lead(family: tuple[Translator, Translation]) -> None:
 
 def test_effects_are_slopes_of_the_log_probability(family: tuple[Translator, Translation]) -> None:
     model, answer = family
-    effects = sentence_head_effects(model, answer)
+    effects = compute_sentence_head_effects(model, answer)
     assert {kind: effects[kind].shape for kind in KINDS} == {
         kind: answer.attention.of(kind).shape[:2] for kind in KINDS
     }

@@ -19,7 +19,7 @@ from headlight.model.experiments.score_parts import (
     score_parts,
     weight_without,
 )
-from headlight.model.experiments.scoring import forced_logits
+from headlight.model.experiments.scoring import compute_forced_logits
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
@@ -50,7 +50,7 @@ def centred_score(translator: Translator, answer: Translation, cell: Cell) -> fl
     """The score that the model computes, minus the mean over the allowed keys of the row."""
     name = f"{attention_path(cell.kind, cell.layer)}.scores"
     with torch.inference_mode(), watch(translator.model, name) as captured:
-        forced_logits(translator, answer, len(answer.target_tokens), 1)
+        compute_forced_logits(translator, answer, len(answer.target_tokens), 1)
     scores = captured[name][0, cell.head, cell.row].double()
     allowed = torch.tensor(answer.attention_map(cell.kind, cell.layer, cell.head).allowed[cell.row])
     return float(scores[cell.column] - scores[allowed].mean())
@@ -76,7 +76,7 @@ def bias_attribution(translator: Translator, answer: Translation, cell: Cell, si
             watch(model, *outputs, edit=lambda value, name: value.detach()),
             watch(model, f"{path}.queries", f"{path}.keys") as captured,
         ):
-            forced_logits(translator, answer, len(answer.target_tokens), 1)
+            compute_forced_logits(translator, answer, len(answer.target_tokens), 1)
         query, keys = captured[f"{path}.queries"][0, cell.head, cell.row], captured[f"{path}.keys"][0, cell.head]
         key = keys[cell.column] - keys[allowed].mean(dim=0)
         score = query.detach() @ key if side == "key" else query @ key.detach()

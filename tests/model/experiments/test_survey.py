@@ -14,11 +14,11 @@ import pytest
 from headlight import Translator, main
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.experiments import survey_files
-from headlight.model.experiments.importance import AttentionPart, all_ablation_losses
+from headlight.model.experiments.importance import AttentionPart, measure_all_ablation_losses
 from headlight.model.experiments.survey import LOOK_SCALE, SurveyLine, check_measures, survey_batch, word_per_token
 from headlight.model.experiments.survey_files import (
     SurveyPlan,
-    complete_parts,
+    find_complete_parts,
     make_plan,
     read_plan,
     run_survey,
@@ -60,7 +60,7 @@ def survey_table(
     plan = make_plan(TOY, file, check_measures(measures))
     start_survey(folder, SurveyPlan(**{**vars(plan), "part": 2}))
     run_survey(folder, TOY, file, device="cpu")
-    return polars.concat([polars.read_parquet(part) for part in complete_parts(folder, "heads")])
+    return polars.concat([polars.read_parquet(part) for part in find_complete_parts(folder, "heads")])
 
 
 def test_every_head_of_every_sentence_has_a_row_with_its_measures(translator: Translator) -> None:
@@ -88,7 +88,7 @@ def test_every_head_of_every_sentence_has_a_row_with_its_measures(translator: Tr
                 strong = np.frombuffer(row["looks_with"], dtype=np.uint8)
                 np.testing.assert_allclose(strong / LOOK_SCALE, weights.max(axis=-1), atol=0.5 / LOOK_SCALE + 1e-4)
                 np.testing.assert_allclose(weights[range(len(at)), at], weights.max(axis=-1), atol=1e-4)
-            lost = all_ablation_losses(translator, answer, [(AttentionPart(kind, 0, 0),)])[0]
+            lost = measure_all_ablation_losses(translator, answer, [(AttentionPart(kind, 0, 0),)])[0]
             assert rows["importance"][0] == pytest.approx(lost, abs=1e-3)
 
 
@@ -172,7 +172,7 @@ def test_two_processes_match_one_process(tmp_path: Path) -> None:
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert process.returncode == 0, process.stderr
     assert "72 lines in 2 parts" in process.stdout
-    two = polars.concat([polars.read_parquet(part) for part in complete_parts(tmp_path / "two", "heads")])
+    two = polars.concat([polars.read_parquet(part) for part in find_complete_parts(tmp_path / "two", "heads")])
     for name in one.columns:  # batches differ, so values are equal up to rounding
         if name in ("entropy", "peak"):
             np.testing.assert_allclose(two[name].to_numpy(), one[name].to_numpy(), atol=1e-4)

@@ -13,7 +13,7 @@ import pytest
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import check_measures
 from headlight.model.experiments.survey_cluster import SurveyWorker
-from headlight.model.experiments.survey_files import complete_parts, make_plan, read_plan, run_survey, start_survey
+from headlight.model.experiments.survey_files import find_complete_parts, make_plan, read_plan, run_survey, start_survey
 from headlight.viz.settings import MODELS
 
 TOY = MODELS / "toy"
@@ -55,10 +55,12 @@ def test_cluster_survey_matches_one_process_if_a_worker_is_lost(tmp_path: Path, 
     assert "3 parts\n" in process.stdout  # among log lines of Ray about the lost worker
     assert (tmp_path / "died").exists()
     for table in ("heads", "sentences"):
-        assert [part.name for part in complete_parts(cluster_folder, table)] == [
-            part.name for part in complete_parts(single_folder, table)
+        assert [part.name for part in find_complete_parts(cluster_folder, table)] == [
+            part.name for part in find_complete_parts(single_folder, table)
         ]
-        for one, other in zip(complete_parts(single_folder, table), complete_parts(cluster_folder, table), strict=True):
+        for one, other in zip(
+            find_complete_parts(single_folder, table), find_complete_parts(cluster_folder, table), strict=True
+        ):
             assert one.read_bytes() == other.read_bytes()
 
 

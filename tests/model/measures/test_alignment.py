@@ -11,7 +11,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from headlight.model.commands.heads import LINKS_FOLDER, HeadReading, best_heads, count_heads, links_table, sum_counts
+from headlight.model.commands.heads import (
+    LINKS_FOLDER,
+    HeadReading,
+    choose_best_heads,
+    count_heads,
+    find_links_table,
+    sum_counts,
+)
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.measures.alignment import (
@@ -185,9 +192,9 @@ def test_table_can_be_read_in_both_directions() -> None:
     assert backward == [pair.reversed() for pair in forward]
     assert backward[0].source == forward[0].target
     assert backward[0].gold.sure == reverse_links(forward[0].gold.sure) != forward[0].gold.sure
-    assert links_table("en", "zh") == links_table("zh", "en") == LINKS_FOLDER / "zh-en.tsv"
+    assert find_links_table("en", "zh") == find_links_table("zh", "en") == LINKS_FOLDER / "zh-en.tsv"
     with pytest.raises(CommandError, match="no links between 'fr' and 'en'"):
-        links_table("fr", "en")
+        find_links_table("fr", "en")
 
 
 class PlantedTranslator:
@@ -228,7 +235,7 @@ def test_planted_head_has_lowest_error_rate(planted: HeadReading) -> None:
     assert best == planted
     assert sum_counts(counts[best]).rate < 0.25  # a row has one link, but words can have several sure links
     assert sum_counts(counts[second]).rate > 0.7
-    entries = best_heads(counts, [pair.length for pair in pairs], count=2)
+    entries = choose_best_heads(counts, [pair.length for pair in pairs], count=2)
     assert (entries[0]["layer"], entries[0]["head"], entries[0]["shift"]) == planted
     assert entries[0]["error_rate"] == round(sum_counts(counts[planted][1::2]).rate, 3)
     assert entries[0]["chosen_by"] == round(sum_counts(counts[planted][::2]).rate, 3)
@@ -240,7 +247,7 @@ def test_error_rate_is_measured_on_held_out_sentences() -> None:
     right, wrong = AlignmentCounts(2, 2, 2, 2), AlignmentCounts(2, 2, 0, 0)
     lucky, steady = HeadReading(0, 0, 0), HeadReading(1, 0, 0)
     counts = {steady: [right, right, wrong, right], lucky: [right, wrong, right, wrong]}
-    entries = best_heads(counts, [8, 13, 8, 14])
+    entries = choose_best_heads(counts, [8, 13, 8, 14])
     assert [(each["layer"], each["chosen_by"], each["error_rate"]) for each in entries] == [
         (0, 0.0, 1.0),
         (1, 0.5, 0.0),

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from headlight.model.training.batches import plan_epoch
-from headlight.model.training.processes import process_group
+from headlight.model.training.processes import join_process_group
 from tests.model.training.examples import make_recipe, make_trainer, random_sentences
 
 
@@ -17,7 +17,7 @@ def write_gradients(path: Path) -> None:
     recipe = make_recipe()
     sentences = random_sentences(53)
     batches = plan_epoch(sentences, recipe.batching, seed=1, epoch=0)[:3]
-    with process_group() as processes:
+    with join_process_group() as processes:
         trainer = make_trainer(recipe, processes)
         # The last batch has fewer rows than there are processes.
         trainer.accumulate_gradients(sentences, [*batches, batches[0][:1]])

@@ -13,7 +13,7 @@ from headlight.model.training.batches import (
     RaggedArray,
     Sentences,
     SpecialIds,
-    batch_cost,
+    compute_batch_cost,
     make_batch,
     plan_epoch,
     plan_validation_batches,
@@ -52,7 +52,7 @@ def test_corpus_weights_repeat_or_subsample() -> None:
 def test_batches_respect_token_limit_with_little_padding() -> None:
     sentences = random_sentences(1009)
     plan = plan_epoch(sentences, BATCHING, seed=1, epoch=0)
-    costs = [batch_cost(sentences, rows) for rows in plan]
+    costs = [compute_batch_cost(sentences, rows) for rows in plan]
     assert max(costs) <= BATCHING.batch_tokens
     real = sum(int(each.lengths.sum()) + len(each) for each in (sentences.source, sentences.target))
     assert real / sum(costs) > 0.9
@@ -100,7 +100,7 @@ def test_batch_has_start_end_and_padding() -> None:
     assert batch.words.tolist() == [4, 11, 6, 3, 11]
     assert batch.word_indices.tolist() == [0, 1, 3, 4, 5]
     assert target_tokens(sentences, np.array([0, 1])) == 5
-    assert batch_cost(sentences, np.array([0, 1])) == 14
+    assert compute_batch_cost(sentences, np.array([0, 1])) == 14
 
 
 def test_batch_without_padding_needs_no_mask() -> None:

@@ -33,7 +33,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 
 def test_checkpoint_roundtrips(tmp_path: Path) -> None:
-    path = checkpoints.checkpoint_path(tmp_path, 13)
+    path = checkpoints.make_checkpoint_path(tmp_path, 13)
     progress = RunProgress(step=13, epoch=2, batch=3, tokens=17, seconds=1.5, cool_down_steps=5)
     checkpoints.save_checkpoint(path, GROUPS, progress, {"data_sha256": "abc"})
     groups, restored, about = checkpoints.load_checkpoint(path)
@@ -80,7 +80,9 @@ def test_incomplete_checkpoint_error_says_to_remove_it(tmp_path: Path, content: 
 
 def test_old_checkpoints_are_removed(tmp_path: Path) -> None:
     for step in (2, 3, 5, 7, 11):
-        checkpoints.save_checkpoint(checkpoints.checkpoint_path(tmp_path, step), GROUPS, RunProgress(step=step), {})
+        checkpoints.save_checkpoint(
+            checkpoints.make_checkpoint_path(tmp_path, step), GROUPS, RunProgress(step=step), {}
+        )
     (tmp_path / "step-00000013.safetensors.part").write_bytes(b"of a killed write")
     checkpoints.remove_old_checkpoints(tmp_path, keep=2)
     assert [path.stem for path in checkpoints.list_checkpoints(tmp_path)] == ["step-00000007", "step-00000011"]

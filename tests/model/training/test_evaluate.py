@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.evaluate import confusion_matrix, evaluate_translations, read_test, score_translations
+from headlight.model.training.evaluate import (
+    evaluate_translations,
+    make_confusion_matrix,
+    read_test,
+    score_translations,
+)
 
 REFERENCES = ["The dog sleeps in the garden.", "She drinks a cup of tea.", "We are going home now, aren't we?"]
 
@@ -49,14 +54,14 @@ def test_blank_lines_of_test_files_are_read(tmp_path: Path) -> None:
 
 
 def test_confusion_matrix_matches_hand_computed_values() -> None:
-    result = confusion_matrix([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
+    result = make_confusion_matrix([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
     assert result.confusion.tolist() == [[2, 1], [1, 1]]
     assert result.accuracy == pytest.approx(3 / 5)
     assert "accuracy 60.00% of 5 texts" in str(result)
     with pytest.raises(TrainingError, match="Label 2 is not one of the 2 classes"):
-        confusion_matrix([2], [0], ["negative", "positive"])
+        make_confusion_matrix([2], [0], ["negative", "positive"])
     with pytest.raises(TrainingError, match="2 labels, but 1 predictions"):
-        confusion_matrix([0, 1], [0], ["negative", "positive"])
+        make_confusion_matrix([0, 1], [0], ["negative", "positive"])
 
 
 def test_chinese_is_scored_by_characters() -> None:

@@ -16,11 +16,11 @@ from headlight.model.training.live_run import (
     LiveRun,
     RunFailure,
     Snapshot,
+    compute_uniform_loss,
     interleave,
-    snapshot_message,
+    make_snapshot_message,
+    make_untrained_snapshot,
     snapshot_steps,
-    uniform_loss,
-    untrained_snapshot,
 )
 from headlight.model.training.live_run_process import train
 from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
@@ -112,7 +112,7 @@ def test_largest_model_is_small() -> None:
 def test_uniform_loss_is_log_of_vocabulary() -> None:
     beginning = LiveRun(LiveRunSettings()).beginning
     chances = torch.full((beginning.vocabulary,), 1 / beginning.vocabulary)
-    assert uniform_loss(beginning.vocabulary) == pytest.approx(float(-chances[0].log()))
+    assert compute_uniform_loss(beginning.vocabulary) == pytest.approx(float(-chances[0].log()))
 
 
 def test_failing_run_does_not_stop_the_other() -> None:
@@ -144,11 +144,11 @@ def test_untrained_snapshot_is_first_and_keeps_random_state(
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    beginning, snapshot = untrained_snapshot(LiveRunSettings())
+    beginning, snapshot = make_untrained_snapshot(LiveRunSettings())
     assert torch.equal(torch.rand(3), expected)
     assert beginning == LiveRun(LiveRunSettings()).beginning
-    assert snapshot_message(0, snapshot) == snapshot_message(0, default[0])
-    assert isinstance(untrained_snapshot(LiveRunSettings(mistake="swapped"))[1], RunFailure)
+    assert make_snapshot_message(0, snapshot) == make_snapshot_message(0, default[0])
+    assert isinstance(make_untrained_snapshot(LiveRunSettings(mistake="swapped"))[1], RunFailure)
 
 
 # ---------------------------------------------------------------- claims of the lessons

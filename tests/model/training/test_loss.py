@@ -11,14 +11,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headlight.model.training.batches import make_batch, target_tokens
-from headlight.model.training.loss import LossSums, smoothed_cross_entropy, translation_losses
+from headlight.model.training.loss import LossSums, compute_smoothed_cross_entropy, compute_translation_losses
 from tests.compare import assert_close
 from tests.model.training.examples import MODEL, SPECIAL, make_recipe, make_trainer, random_sentences
 
 
 def loss_from_logits(logits: Tensor, words: Tensor, smoothing: float) -> LossSums:
     """The loss of logits: an identity matrix as the output table leaves them unchanged."""
-    return smoothed_cross_entropy(logits, torch.eye(logits.shape[-1], dtype=logits.dtype), words, smoothing)
+    return compute_smoothed_cross_entropy(logits, torch.eye(logits.shape[-1], dtype=logits.dtype), words, smoothing)
 
 
 def test_smoothed_loss_matches_hand_computed_value() -> None:
@@ -41,7 +41,7 @@ def test_loss_and_gradients_match_pytorch(smoothing: float) -> None:
     vectors = (2 * torch.randn(count, width)).requires_grad_()
     table = torch.randn(vocabulary, width, requires_grad=True)
     words = torch.randint(vocabulary, (count,))
-    loss = 0.7 * smoothed_cross_entropy(vectors, table, words, smoothing).smoothed
+    loss = 0.7 * compute_smoothed_cross_entropy(vectors, table, words, smoothing).smoothed
     expected = 0.7 * F.cross_entropy(vectors @ table.T, words, label_smoothing=smoothing, reduction="sum")
     assert_close(loss, expected)
     for name, gradient, expected_gradient in zip(
@@ -72,14 +72,16 @@ def test_batch_loss_matches_full_logits(fields: dict[str, bool]) -> None:
     batch = make_batch(sentences, np.arange(3), SPECIAL)
     logits = model(batch.source, batch.target)  # [batch, target, vocabulary]
     plain = F.cross_entropy(logits.flatten(0, 1)[batch.word_indices], batch.words, reduction="sum")
-    assert_close(translation_losses(model, batch, 0.1).plain, plain)
+    assert_close(compute_translation_losses(model, batch, 0.1).plain, plain)
     assert len(batch.words) == target_tokens(sentences, np.arange(3))
 
 
 def test_padding_does_not_change_loss() -> None:
     model = make_trainer(make_recipe()).model
     sentences = random_sentences(5)
-    together = translation_losses(model, make_batch(sentences, np.arange(5), SPECIAL), 0.1)
-    alone = [translation_losses(model, make_batch(sentences, np.array([row]), SPECIAL), 0.1) for row in range(5)]
+    together = compute_translation_losses(model, make_batch(sentences, np.arange(5), SPECIAL), 0.1)
+    alone = [
+        compute_translation_losses(model, make_batch(sentences, np.array([row]), SPECIAL), 0.1) for row in range(5)
+    ]
     for kind in range(2):
         assert_close(together[kind], sum(each[kind] for each in alone))  # type: ignore[arg-type]

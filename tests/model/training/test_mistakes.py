@@ -15,8 +15,8 @@ from headlight.model.training.mistake_tests import TEST_BY_MISTAKE, run_mistake_
 from headlight.model.training.mistakes import (
     MISTAKES,
     apply_mistakes,
+    compute_loss_of_probabilities,
     cross_entropy,
-    cross_entropy_of_probabilities,
     with_mistakes,
 )
 
@@ -39,7 +39,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 def checked_object(model: Transformer, name: str, *, wrong: bool) -> object:
     """The object that the check of a mistake tests: a model or a loss."""
     if MISTAKES[name].in_training:
-        return cross_entropy_of_probabilities if wrong else cross_entropy
+        return compute_loss_of_probabilities if wrong else cross_entropy
     return with_mistakes(model, [name] if wrong else [])
 
 

@@ -120,7 +120,7 @@ def test_signal_writes_checkpoint_and_stops(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(run.trainer, "step", step_and_signal)
     assert not run.train()
-    assert checkpoints.list_checkpoints(tmp_path) == [checkpoints.checkpoint_path(tmp_path, 5)]
+    assert checkpoints.list_checkpoints(tmp_path) == [checkpoints.make_checkpoint_path(tmp_path, 5)]
     resumed = make_run(recipe, CORPORA, tmp_path)
     assert resumed.train()
     assert resumed.trainer.progress.step == recipe.steps
@@ -130,7 +130,7 @@ def test_signal_writes_checkpoint_and_stops(tmp_path: Path, monkeypatch: pytest.
 def test_time_limit_stops_run_and_finished_run_stays_finished(tmp_path: Path) -> None:
     recipe = make_recipe(steps=7)
     assert not make_run(recipe, CORPORA, tmp_path, minutes=0.0).train()
-    assert checkpoints.list_checkpoints(tmp_path)[-1] == checkpoints.checkpoint_path(tmp_path, 1)
+    assert checkpoints.list_checkpoints(tmp_path)[-1] == checkpoints.make_checkpoint_path(tmp_path, 1)
     assert make_run(recipe, CORPORA, tmp_path).train()
     again = make_run(recipe, CORPORA, tmp_path)
     assert again.train()
@@ -197,7 +197,7 @@ def test_changed_recipe_or_corpus_is_rejected(tmp_path: Path) -> None:
 def test_corrupt_newest_checkpoint_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = make_recipe(steps=5)
     make_run(recipe, CORPORA, tmp_path, checkpoint_minutes=0.0).train()
-    checkpoints.checkpoint_path(tmp_path, 5).write_bytes(b"cut short")
+    checkpoints.make_checkpoint_path(tmp_path, 5).write_bytes(b"cut short")
     assert make_run(recipe, CORPORA, tmp_path).trainer.progress.step == 4
     assert "is not a complete training checkpoint" in capsys.readouterr().out
 

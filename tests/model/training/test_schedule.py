@@ -7,7 +7,13 @@ import math
 import pytest
 
 from headlight.model.training.recipe import Optimisation
-from headlight.model.training.schedule import constant, cooldown_factor, cosine, inverse_square_root, make_schedule
+from headlight.model.training.schedule import (
+    compute_cooldown_factor,
+    constant,
+    cosine,
+    inverse_square_root,
+    make_schedule,
+)
 
 
 def test_inverse_square_root_matches_paper() -> None:
@@ -30,9 +36,9 @@ def test_constant_schedule_warms_up_and_stays() -> None:
 
 
 def test_cool_down_follows_square_root() -> None:
-    factors = [cooldown_factor(step, 100, 16) for step in (1, 84, 85, 88, 93, 100)]
+    factors = [compute_cooldown_factor(step, 100, 16) for step in (1, 84, 85, 88, 93, 100)]
     assert factors == pytest.approx([1, 1, 1 - 1 / 4, 1 - 2 / 4, 1 - 3 / 4, 0])
-    assert cooldown_factor(100, 100, 0) == 1
+    assert compute_cooldown_factor(100, 100, 0) == 1
 
 
 @pytest.mark.parametrize("name", ["inverse_square_root", "cosine", "constant"])

@@ -12,7 +12,7 @@ import pytest
 from headlight.model.commands.main import main
 from headlight.model.errors import TrainingError
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.training.segmenters import boundary_recall, find_segmenter
+from headlight.model.training.segmenters import find_segmenter, measure_boundary_recall
 from tests.model.training.examples import make_recipe
 from tests.model.training.test_run import make_run
 
@@ -54,9 +54,9 @@ def test_segmented_merges_do_not_cross_word_boundaries() -> None:
     assert vocabulary_labels(plain) & set(CROSS_WORD_PAIRS)
     assert not vocabulary_labels(segmented) & set(CROSS_WORD_PAIRS)
     assert {"我们", "桌子", "孩子", "学习"} <= vocabulary_labels(segmented)
-    preserved, total = boundary_recall(segmented, SENTENCES, segment)
+    preserved, total = measure_boundary_recall(segmented, SENTENCES, segment)
     assert preserved == total == REPEATS * (7 + 7 + 8 + 7)  # boundaries at punctuation do not count
-    assert boundary_recall(plain, SENTENCES, segment)[0] < total
+    assert measure_boundary_recall(plain, SENTENCES, segment)[0] < total
 
 
 @pytest.mark.usefixtures("jieba")

@@ -11,7 +11,7 @@ import torch
 from headlight.model.errors import TrainingError
 from headlight.model.training import checkpoints
 from headlight.model.training.batches import plan_epoch, target_tokens
-from headlight.model.training.dropout import ByteDropout, random_bytes
+from headlight.model.training.dropout import ByteDropout, make_random_bytes
 from headlight.model.training.ema import WeightAverage
 from headlight.model.training.loop import Trainer, run_steps
 from headlight.model.training.recipe import Recipe
@@ -118,8 +118,8 @@ def test_byte_dropout_gradient_is_zero_at_dropped_values() -> None:
 
 def test_random_bytes_are_uniform_and_seeded() -> None:
     torch.manual_seed(5)
-    bytes_ = random_bytes(100_003, torch.device("cpu"))
+    bytes_ = make_random_bytes(100_003, torch.device("cpu"))
     counts = torch.bincount(bytes_.int(), minlength=256)
     assert int(counts.min()) > 280  # 390 expected of each of the 256
     torch.manual_seed(5)
-    assert torch.equal(random_bytes(100_003, torch.device("cpu")), bytes_)
+    assert torch.equal(make_random_bytes(100_003, torch.device("cpu")), bytes_)

@@ -9,7 +9,7 @@ import pytest
 
 from headlight import Translator
 from headlight.model.checkpoints.alignment_heads import cross_heads
-from headlight.model.commands.heads import links_table
+from headlight.model.commands.heads import find_links_table
 from headlight.model.measures.alignment_head import AlignmentHead, CrossHeads
 from headlight.model.measures.roles import head_roles
 from headlight.model.records import Attention, Token, Translation, TranslationRequest
@@ -65,7 +65,7 @@ def test_example_opens_on_word_and_its_source_word(name: str) -> None:
 @pytest.mark.parametrize("model", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_openings_are_gold_alignment_links(model: str) -> None:
     source, target = model.split("-")
-    pairs = read_links(links_table(source, target), source, target)[::4]
+    pairs = read_links(find_links_table(source, target), source, target)[::4]
     translator, heads = Translator.load(MODELS / model, "cpu"), cross_heads(MODELS / model)
     right = 0
     for pair in pairs:

@@ -16,7 +16,7 @@ import headlight
 from headlight.model.measures.statistics import measure_all
 from headlight.model.translate.translator import Translator
 from headlight.viz.api import endpoints
-from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, endpoint_docstring
+from headlight.viz.api.endpoints import ENDPOINTS, ROWS_BY_KIND, make_endpoint_docstring
 from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import phrase
 from headlight.viz.server.job_results import JobResults
@@ -65,7 +65,7 @@ def test_every_parameter_is_documented(server: Server) -> None:
             words = parameter["python_type"]["description"]
             assert parameter["label"] == parameter["parameter_name"]
             assert words == phrase(f"api_{parameter['parameter_name']}")
-            assert f"{parameter['parameter_name']}: {words}" in endpoint_docstring(name)
+            assert f"{parameter['parameter_name']}: {words}" in make_endpoint_docstring(name)
             assert len(words) > 10
             described += 1
         (result,) = info[f"/{name}"]["returns"]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from headlight.model.errors import ModelError
-from headlight.model.experiments.importance import all_parts
+from headlight.model.experiments.importance import list_all_parts
 from headlight.model.experiments.queries import measure_negation
 from headlight.model.records import KINDS, Progress, Translation
 from headlight.model.translate.translator import Translator
@@ -162,7 +162,7 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
 
 
 def order(service: Service) -> list[dict[str, Any]]:
-    heads = [part for part in all_parts(service.model_info().model.config) if part.head is not None]
+    heads = [part for part in list_all_parts(service.model_info().model.config) if part.head is not None]
     return [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in heads]
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headlight.model.experiments.account import likeliest_rival
-from headlight.model.experiments.effects import LIKELIEST, Rival, effect_maps, word_effects
+from headlight.model.experiments.account import find_likeliest_rival
+from headlight.model.experiments.effects import LIKELIEST, Rival, make_effect_maps, word_effects
 from headlight.model.records import KINDS, Kind, Translation
 from headlight.viz.browser_files.static_files import WIDGETS
 from headlight.viz.errors import PageError
@@ -273,7 +273,7 @@ def test_invalid_export_is_rejected_with_message(service: Service, values: dict[
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_effect_view_exports_effects_in_nats(service: Service, translation: Translation, kind: Kind) -> None:
-    maps = service.run_on_translator("toy", effect_maps, translation, kind)
+    maps = service.run_on_translator("toy", make_effect_maps, translation, kind)
     answer = take(service, "csv", kind=kind, layer=0, head=1, view="effect")
     assert answer["name"] == f"headlight-{kind}-1-2-effects.csv"
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
@@ -284,7 +284,7 @@ def test_effect_view_exports_effects_in_nats(service: Service, translation: Tran
     assert isinstance(picture, dict)
     assert picture["layout"]["meta"]["scale"] == "effect"
     assert "nats" in json.dumps(picture)
-    leads = service.run_on_translator("toy", effect_maps, translation, kind, LIKELIEST)
+    leads = service.run_on_translator("toy", make_effect_maps, translation, kind, LIKELIEST)
     answer = take(service, "csv", kind=kind, layer=0, head=1, view="effect", lead=True)
     assert answer["name"] == f"headlight-{kind}-1-2-effects-on-lead.csv"
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig").to_numpy()
@@ -317,7 +317,7 @@ def test_a_picture_says_what_its_effects_are_on(service: Service, translation: T
     tokenizer = service.model_info("toy").target_tokenizer
     word = translation.target_tokens[2].text.strip()
     other = translation.target_tokens[0]
-    likeliest, typed = tokenizer.label(likeliest_rival(translation, 2)).strip(), other.text.strip()
+    likeliest, typed = tokenizer.label(find_likeliest_rival(translation, 2)).strip(), other.text.strip()
     assert "on the word that its row writes: blue" in caption(kind="cross")
     assert "on the lead of the word that its row writes over the likeliest" in caption(kind="decoder", lead=True)
     assert "on the whole translation: blue" in caption(kind="encoder")
@@ -332,7 +332,7 @@ def test_a_picture_says_what_its_effects_are_on(service: Service, translation: T
 
 
 def test_effects_add_up_over_heads_and_merged_words(service: Service, translation: Translation) -> None:
-    maps = service.run_on_translator("toy", effect_maps, translation, "cross")
+    maps = service.run_on_translator("toy", make_effect_maps, translation, "cross")
     all_heads = effect_map(service, translation, Selection(kind="cross", layer="mean", head="mean", view="effect"))
     np.testing.assert_allclose(all_heads.weights, maps.sum(axis=(0, 1)), atol=1e-5)
     words = effect_map(service, translation, Selection(kind="cross", layer=0, head=0, view="effect", words=True))
@@ -344,7 +344,7 @@ def test_maximum_over_heads_exports_weights(service: Service) -> None:
 
 
 def test_effects_of_two_heads_are_compared_in_csv(service: Service, translation: Translation) -> None:
-    maps = service.run_on_translator("toy", effect_maps, translation, "cross")
+    maps = service.run_on_translator("toy", make_effect_maps, translation, "cross")
     answer = take(service, "csv", layer=0, head=1, pinned=[0, 0], view="effect")
     table = pd.read_csv(io.BytesIO(content(answer)), index_col=[0, 1], encoding="utf-8-sig")
     np.testing.assert_allclose(table.loc["A − B"].to_numpy(), maps[0, 0] - maps[0, 1], atol=2e-6)

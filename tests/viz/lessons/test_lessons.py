@@ -18,7 +18,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.figure_phrases import LANGUAGES, phrases
 from headlight.viz.lessons import LESSONS, tensors
 from headlight.viz.lessons.lesson import Lesson, Step
-from headlight.viz.lessons.source import ROOT, source_listing
+from headlight.viz.lessons.source import ROOT, make_source_listing
 from headlight.viz.lessons.tensors import LOGITS, MAX_NAMES, make_tensors_call
 from headlight.viz.server.calls import call_json
 from headlight.viz.service.service import Service
@@ -142,14 +142,14 @@ def test_highlighted_source_line_exists_with_its_number(lesson: Lesson, step: St
 
 
 def test_line_numbers_match_file() -> None:
-    values = source_listing(attention_scores, "transpose(-2, -1)")
+    values = make_source_listing(attention_scores, "transpose(-2, -1)")
     lines = (ROOT / values["file"]).read_text(encoding="utf-8").splitlines()
     assert all(lines[number - 1].strip() == text.strip() for number, text in values["lines"])
 
 
 def test_missing_source_line_raises() -> None:
     with pytest.raises(LookupError, match="attention_scores has no line with 'teleport'"):
-        source_listing(attention_scores, "teleport")
+        make_source_listing(attention_scores, "teleport")
 
 
 # ---------------------------------------------------------------- messages to the browser

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from headlight.model.experiments.mask_removal import GreedyOutput
-from headlight.viz.lessons.masks import best_guess_loss, common_prefix_length, loss_change, max_log_probability_gap
+from headlight.viz.lessons.masks import (
+    classify_loss_change,
+    compute_best_guess_loss,
+    count_common_prefix,
+    find_max_log_probability_gap,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,12 +21,12 @@ from headlight.viz.lessons.masks import best_guess_loss, common_prefix_length, l
     [(1.0, 1.04, "stays"), (1.0, 0.96, "stays"), (1.0, 1.06, "rises"), (1.0, 0.94, "falls"), (0.5, 9.0, "rises")],
 )
 def test_change_of_the_loss_has_a_name(before: float, after: float, change: str) -> None:
-    assert loss_change(before, after) == change
+    assert classify_loss_change(before, after) == change
 
 
 def test_best_guess_among_equally_likely_translations() -> None:
     """Eight translations of four tokens: the first token costs ln 8, the others follow from it."""
-    assert best_guess_loss(8, 32) == pytest.approx(math.log(8) / 4)
+    assert compute_best_guess_loss(8, 32) == pytest.approx(math.log(8) / 4)
 
 
 def output(ids: tuple[int, ...], log_probabilities: list[float]) -> GreedyOutput:
@@ -30,8 +35,8 @@ def output(ids: tuple[int, ...], log_probabilities: list[float]) -> GreedyOutput
 
 def test_gap_includes_the_first_different_token_and_nothing_after_it() -> None:
     first, second = output((5, 6, 7, 2), [-1, -1, -2, -9]), output((5, 6, 8, 2), [-1, -1.25, -5, 0])
-    assert common_prefix_length(first, second) == 2
-    assert max_log_probability_gap(first, second) == pytest.approx(3)
+    assert count_common_prefix(first, second) == 2
+    assert find_max_log_probability_gap(first, second) == pytest.approx(3)
     shorter = output((5, 6), [-1, -1.5])
-    assert common_prefix_length(first, shorter) == 2
-    assert max_log_probability_gap(first, shorter) == pytest.approx(0.5)
+    assert count_common_prefix(first, shorter) == 2
+    assert find_max_log_probability_gap(first, shorter) == pytest.approx(0.5)

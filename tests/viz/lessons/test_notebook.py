@@ -27,7 +27,7 @@ from headlight.viz.lessons.notebook_map import NumberMap
 from headlight.viz.lessons.questions import QuestionOptions, StepView, make_question
 from headlight.viz.lessons.result_tables import ResultTables
 from headlight.viz.lessons.tensors import model_values
-from headlight.viz.lessons.wording import fill_formula, find_phrase, formula_parts, model_numbers, variants
+from headlight.viz.lessons.wording import fill_formula, find_phrase, format_model_numbers, make_formula_parts, variants
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 from tests.jupyter import isolate_kernel
@@ -309,11 +309,11 @@ def test_unknown_names_error_lists_known_names(service: Service) -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
 def test_formulas_and_phrases_match_model(activation: str, service: Service) -> None:
     model = model_values(service.model_info("toy")) | {"activation": activation, "attention_bias": False}
-    assert formula_parts(model)["its_b_q"] == r"\,"
-    assert formula_parts(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
+    assert make_formula_parts(model)["its_b_q"] == r"\,"
+    assert make_formula_parts(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
     hidden = {"relu": r"\max(0, x W_1", "gelu": r"\text{GELU}(x W_1", "swiglu": r"(\text{SiLU}(x W_g"}
-    assert formula_parts(model)["its_hidden"].startswith(hidden[activation])
-    assert fill_formula("@its_hidden + @d_model", model_numbers(model)).endswith(f"+ {model['d_model']}")
+    assert make_formula_parts(model)["its_hidden"].startswith(hidden[activation])
+    assert fill_formula("@its_hidden + @d_model", format_model_numbers(model)).endswith(f"+ {model['d_model']}")
     assert fill_formula("@nobody", {}) == r"\text{?}"
     holding = variants(model, ("found",))
     assert holding[:3] == ["found", "layer", "post"]

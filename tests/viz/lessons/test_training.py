@@ -16,7 +16,7 @@ from headlight.model.training.live_run_settings import LiveRunSettings
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.experiment_server import EXPERIMENTS
 from headlight.viz.lessons.result_figures import TrainingRuns
-from headlight.viz.lessons.training_steps import MAX_SEEN, check_runs, training_calls
+from headlight.viz.lessons.training_steps import MAX_SEEN, check_runs, make_training_calls
 from headlight.viz.server.calls import call_json
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.request_queue import Visitor
@@ -47,7 +47,7 @@ def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Training
 
 
 def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingRunPool) -> None:
-    begin, more, stop = training_calls(service)
+    begin, more, stop = make_training_calls(service)
     name = begin({"runs": [asdict(LiveRunSettings())]})["run"]
     (run,) = runs._runs.values()
     assert runs.wait_for(lambda: bool(run.messages), SOON)
@@ -73,7 +73,7 @@ def test_run_can_be_started_polled_and_stopped(service: Service, runs: TrainingR
 def test_invalid_run_settings_are_rejected(settings: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
         check_runs(settings)
-    message = json.loads(call_json(training_calls(service)[0], {"runs": settings}))
+    message = json.loads(call_json(make_training_calls(service)[0], {"runs": settings}))
     assert message["what"] == "error"
     assert runs.count() == 0
 
@@ -81,7 +81,7 @@ def test_invalid_run_settings_are_rejected(settings: Any, service: Service, runs
 @pytest.mark.parametrize("seen", [-1, MAX_SEEN + 1, "0", True, 0.5])
 def test_seen_count_is_validated(seen: Any, service: Service, runs: TrainingRunPool) -> None:
     with pytest.raises(PageError):
-        training_calls(service)[1]({"run": "any", "seen": seen})
+        make_training_calls(service)[1]({"run": "any", "seen": seen})
 
 
 def test_every_training_figure_starts_with_untrained_models(service: Service) -> None:

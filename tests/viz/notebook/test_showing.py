@@ -29,7 +29,7 @@ from headlight.viz.notebook import view as view_module
 from headlight.viz.notebook.iframe import HOST_MODULE, bundle_code, frame_page, used_phrases, widget_module
 from headlight.viz.notebook.recording_json import THUMBNAIL_CELLS, HeadServer, count_weights, downsample
 from headlight.viz.notebook.thumbnail import wall_pixels
-from headlight.viz.service.weight_encoding import LEVELS, compress_weights, level_codes
+from headlight.viz.service.weight_encoding import LEVELS, compress_weights, make_level_codes
 from tests.model.recordings import families
 from tests.model.recordings.test_outputs import batch
 from tests.model.recordings.test_reading import softmax
@@ -60,7 +60,7 @@ def unpacked(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
     """The weights again, each in the middle of its cell, as the browser has them."""
     planes = np.frombuffer(zlib.decompress(content), dtype=np.uint8).reshape(2, -1).astype(int)
     places = planes[0] + 256 * planes[1]
-    middles = np.bincount(level_codes(), np.arange(LEVELS + 1) + 0.5) / np.bincount(level_codes()) / LEVELS
+    middles = np.bincount(make_level_codes(), np.arange(LEVELS + 1) + 0.5) / np.bincount(make_level_codes()) / LEVELS
     middles[0], middles[-1] = 0, 1
     return middles[places].reshape(shape)
 

@@ -10,7 +10,7 @@ import pytest
 
 from headlight.model.errors import RequestError
 from headlight.viz.errors import PageError
-from headlight.viz.server.calls import CallTable, call_json, json_object
+from headlight.viz.server.calls import CallTable, call_json, parse_json_object
 
 
 def double(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def test_error_has_phrase_and_field() -> None:
 @pytest.mark.parametrize("values", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
 def test_non_object_values_are_rejected(values: Any) -> None:
     with pytest.raises(PageError) as refused:
-        json_object(values)
+        parse_json_object(values)
     assert refused.value.word in ("not_json", "not_names")
 
 

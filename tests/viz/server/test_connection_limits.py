@@ -13,9 +13,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from headlight.viz.server import connection_limits as limits
 from headlight.viz.server.connection_limits import (
     ConnectionCounter,
-    descriptor_limit,
+    find_descriptor_limit,
     limit_connections,
-    limited_protocol,
+    make_limited_protocol,
 )
 from headlight.viz.settings import Settings
 from tests.viz.api.site import Site, opened
@@ -89,7 +89,7 @@ class SilentProtocol:
 
 def test_header_has_a_largest_size() -> None:
     connection = Connection()
-    protocol = limited_protocol(SilentProtocol, ConnectionCounter(10))()
+    protocol = make_limited_protocol(SilentProtocol, ConnectionCounter(10))()
     protocol.connection_made(connection.transport)
     for part in (limits.MAX_HEADER_BYTES - 1, 1):
         protocol.data_received(b"x" * part)
@@ -205,7 +205,7 @@ def test_both_protocols_of_uvicorn_have_the_interface(name: str) -> None:
     config = SimpleNamespace(http_protocol_class=protocol)
     limit_connections(SimpleNamespace(config=config))
     assert issubclass(config.http_protocol_class, protocol)
-    assert config.http_protocol_class.counter.max_connections == descriptor_limit() - limits.RESERVED_DESCRIPTORS
+    assert config.http_protocol_class.counter.max_connections == find_descriptor_limit() - limits.RESERVED_DESCRIPTORS
     assert hasattr(protocol, "handle_websocket_upgrade")
     assert hasattr(module.RequestResponseCycle, "run_asgi")
 
@@ -231,7 +231,7 @@ def test_data_for_a_client_that_has_left_is_dropped() -> None:
             raise RuntimeError("the handler is closed")
         sent.append(data)
 
-    protocol = limited_protocol(SilentProtocol, ConnectionCounter(10))()
+    protocol = make_limited_protocol(SilentProtocol, ConnectionCounter(10))()
     protocol.connection_made(SimpleNamespace(write=write, is_closing=lambda: closed))
     protocol.transport.write(b"one")
     closed = True

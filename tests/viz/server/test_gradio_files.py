@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.viz.server.gradio_files import FRONTEND, frontend_files
+from headlight.viz.server.gradio_files import FRONTEND, find_frontend_files
 
 PAGE = (
     '<script type="module" crossorigin src="./assets/index-a.js"></script>'
@@ -59,25 +59,25 @@ ENTRY = ["index-a.js", "index-b.css", "Index-c.js", "core-d.js", "app.css", "Blo
 )
 def test_files_are_ordered_by_dependency_without_duplicates(tmp_path: Path, kinds: set[str], more: list[str]) -> None:
     expected = tuple(f"assets/{name}" for name in ENTRY + more)
-    assert frontend_files(frozenset(kinds), build(tmp_path)) == expected
+    assert find_frontend_files(frozenset(kinds), build(tmp_path)) == expected
 
 
 @pytest.mark.parametrize("changed", [{"index": "import('./Index-c.js')"}, {"Index": "x"}, {"index": table("a")}])
 def test_unknown_build_format_returns_no_files(tmp_path: Path, changed: dict[str, str]) -> None:
-    assert frontend_files(frozenset({"html"}), build(tmp_path, **changed)) == ()
+    assert find_frontend_files(frozenset({"html"}), build(tmp_path, **changed)) == ()
 
 
 def test_short_dependency_table_returns_no_files(tmp_path: Path) -> None:
     short = table("Index-c.js") + later("Index-c.js", 0, 1)
-    assert frontend_files(frozenset({"html"}), build(tmp_path, index=short)) == ()
+    assert find_frontend_files(frozenset({"html"}), build(tmp_path, index=short)) == ()
 
 
 def test_missing_frontend_returns_no_files(tmp_path: Path) -> None:
-    assert frontend_files(frozenset({"html"}), tmp_path) == ()
+    assert find_frontend_files(frozenset({"html"}), tmp_path) == ()
 
 
 def test_installed_gradio_lists_existing_files() -> None:
-    files = frontend_files(frozenset({"html", "column", "api"}))
+    files = find_frontend_files(frozenset({"html", "column", "api"}))
     assert len(files) > 20
     assert all((FRONTEND / file).is_file() for file in files)
     assert {Path(file).name.partition("-")[0] for file in files} >= {"index", "core", "Blocks", "HTML"}

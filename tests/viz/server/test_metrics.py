@@ -28,7 +28,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.server import metrics, warm_up
 from headlight.viz.server.gradio_queue import find_queue, install_queue
 from headlight.viz.server.logs import JsonFormatter
-from headlight.viz.server.metrics import ServerMonitor, prometheus_text, serve_metrics
+from headlight.viz.server.metrics import ServerMonitor, format_prometheus, serve_metrics
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings, SettingsError
@@ -71,7 +71,7 @@ def read(address: str) -> tuple[int, str]:
 
 
 def values(watch: ServerMonitor) -> dict[tuple[str, ...], float]:
-    text = prometheus_text(watch).decode()
+    text = format_prometheus(watch).decode()
     assert TYPED not in text
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value

@@ -14,14 +14,14 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from headlight.viz.browser_files.static_files import MODULES, file_url
-from headlight.viz.server.gradio_files import FRONTEND, frontend_files
-from headlight.viz.server.known_functions import known_functions_script
+from headlight.viz.server.gradio_files import FRONTEND, find_frontend_files
+from headlight.viz.server.known_functions import make_known_functions_script
 from headlight.viz.server.preload import PreloadMiddleware
 from headlight.viz.server.sharing import tags
 
 KINDS = frozenset({"html", "column"})
 TAGS = tags("")
-KNOWN_FUNCTIONS = known_functions_script()
+KNOWN_FUNCTIONS = make_known_functions_script()
 OURS = f'<link rel="modulepreload" fetchpriority="low" href="{file_url(MODULES)}">'
 GRADIOS = (FRONTEND / "index.html").read_text(encoding="utf-8")
 DATA = "<p>" + "x" * 10_000
@@ -66,7 +66,7 @@ def test_other_responses_are_unchanged() -> None:
 def test_gradio_page_preloads_its_files() -> None:
     text = served(GRADIOS).text
     hinted = re.findall(r'<link (rel="modulepreload"|rel="preload" as="style" crossorigin) href="([^"]+)">', text)
-    assert tuple(file for _, file in hinted) == frontend_files(KINDS)
+    assert tuple(file for _, file in hinted) == find_frontend_files(KINDS)
     assert all(("modulepreload" in mode) == file.endswith(".js") for mode, file in hinted)
     assert '<link rel="preload" as="style" href="theme.css?v=57">' in text
     assert text.index(OURS) < text.index("window.gradio_config")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.quiz.class_calls import STAGES, answer_name, make_class_calls
+from headlight.viz.lessons.quiz.class_calls import STAGES, counter_key, make_class_calls
 from headlight.viz.lessons.quiz.forms import FORMS, ITEMS, read_quiz
 from headlight.viz.page import Page, build_page
 from headlight.viz.server.visitors import VISITOR
@@ -96,7 +96,7 @@ def test_the_number_of_different_counts_is_bounded() -> None:
     """One name for each stage, form, question and outcome: a class takes little memory, whatever is sent."""
     forms = read_quiz({})["forms"]
     names = {
-        answer_name({"stage": stage, "form": form, "item": item.name, "outcome": outcome})
+        counter_key({"stage": stage, "form": form, "item": item.name, "outcome": outcome})
         for stage in STAGES
         for form in FORMS
         for item in ITEMS

@@ -6,7 +6,7 @@ import pytest
 
 from headlight.model.text.languages import to_two_letters
 from headlight.viz.service.examples import EXAMPLES
-from headlight.viz.service.language_hints import hint_in_words, language_hint
+from headlight.viz.service.language_hints import find_language_hint, format_hint
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
 
@@ -25,7 +25,7 @@ def service() -> Service:
 
 
 def hint(service: Service, model: str, text: str) -> dict[str, object] | None:
-    return language_hint(service, service.translate(service.check({"text": text, "model": model})))
+    return find_language_hint(service, service.translate(service.check({"text": text, "model": model})))
 
 
 @pytest.mark.slow(after=8)
@@ -51,15 +51,15 @@ def test_language_without_installed_model_is_named(service: Service) -> None:
     warning = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
     assert warning == {"language": "es", "reads": "de", "offers": []}
     assert (
-        hint_in_words(warning)
+        format_hint(warning)
         == "This looks like Spanish. This model reads German; no installed model reads the language you typed."
     )
 
 
 def test_api_hint_names_model(service: Service) -> None:
-    message = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
+    message = format_hint(hint(service, "de-en", SENTENCES["en"]))
     assert message == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
-    assert hint_in_words(None) is None
+    assert format_hint(None) is None
 
 
 def test_examples_are_detected_as_their_language(service: Service) -> None:

@@ -14,7 +14,7 @@ from headlight.viz.api.endpoints import Endpoints
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.experiment import ExperimentInput
 from headlight.viz.service.model_cards import ModelCard
-from headlight.viz.service.model_json import default_request, translators
+from headlight.viz.service.model_json import make_default_request, translators
 from headlight.viz.service.record_codec import decode_translation, encode_translation
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
@@ -42,7 +42,7 @@ def test_reranking_is_default_if_reverse_model_exists(service: Service) -> None:
         ("de-en", "en-de", "zh-en", "en-zh"), REVERSE_WEIGHT
     )
     assert weights["toy"] == 0.0
-    assert default_request(service)["back_weight"] == REVERSE_WEIGHT
+    assert make_default_request(service)["back_weight"] == REVERSE_WEIGHT
 
 
 def test_greedy_search_does_not_rerank() -> None:

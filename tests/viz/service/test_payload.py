@@ -13,7 +13,13 @@ from headlight.model.measures.roles import head_roles
 from headlight.model.measures.statistics import STATISTICS, Statistic, measure
 from headlight.model.phrases import LANGUAGES, phrases
 from headlight.model.records import KINDS, Kind, Translation
-from headlight.viz.service.payload import error_json, measures_values, partial_json, tokens_values, translation_json
+from headlight.viz.service.payload import (
+    encode_error,
+    encode_partial,
+    make_measure_values,
+    make_token_values,
+    translation_json,
+)
 from headlight.viz.service.weight_encoding import alphabet, encode_weights
 from headlight.viz.settings import MODELS
 from tests.letters import NEAR, decoded
@@ -90,7 +96,7 @@ def test_measure_scales_depend_on_range(translation: Translation, monkeypatch: p
     for name, number in numbers.items():
         values = np.full(shape, number, dtype=np.float32)
         monkeypatch.setitem(STATISTICS, name, Statistic(lambda *_, values=values: values, "tokens", "", ("cross",)))
-    sent = measures_values(translation, "cross")
+    sent = make_measure_values(translation, "cross")
     assert sent["one"] == sent["two"]
     assert [sent[name][:2] for name in numbers] == [("tokens", scale) for scale in (1, 1, 10, 100, 1)]
     assert set(sent["five"][2]) == {" "}
@@ -110,18 +116,18 @@ def test_payload_overhead_is_small(translation: Translation) -> None:
 
 
 def test_target_tokens_have_probabilities_and_alternatives(translation: Translation) -> None:
-    first = tokens_values(translation.target_tokens)[0]
+    first = make_token_values(translation.target_tokens)[0]
     token = translation.target_tokens[0]
     assert first["probability"] == pytest.approx(token.probability, abs=1e-6)
     assert [each[1] for each in first["alternatives"]] == [each.id for each in token.alternatives]
-    assert "probability" not in tokens_values(translation.source_tokens)[0]
+    assert "probability" not in make_token_values(translation.source_tokens)[0]
 
 
 def test_text_cannot_close_script_element(translation: Translation) -> None:
     hostile = "</script><script>alert(1)</script><!--"
     for text in (
-        partial_json(hostile, ()),
-        error_json("text", "missing", {"given": hostile}),
+        encode_partial(hostile, ()),
+        encode_error("text", "missing", {"given": hostile}),
         translation_json(translation, ABOUT | {"name": hostile}),
     ):
         assert "<" not in text
@@ -138,6 +144,6 @@ def test_text_cannot_imitate_encoded_map(translation: Translation) -> None:
 
 
 def test_hostile_text_is_escaped() -> None:
-    message = json.loads(partial_json("${alert(1)} {{this}} </script>", ()))
+    message = json.loads(encode_partial("${alert(1)} {{this}} </script>", ()))
     assert message == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}
-    assert json.loads(error_json("text", "missing", {"name": "text"}))["word"] == "missing"
+    assert json.loads(encode_error("text", "missing", {"name": "text"}))["word"] == "missing"

@@ -394,9 +394,11 @@ def test_expected_wait_by_hand() -> None:
     for number in range(6):
         queue.enqueue(Visitor(f"198.51.100.{number}", "s"), kind="translate")
     ticket = Ticket(queue, Visitor(OTHER, "s"), 99, kind="translate")
-    assert queue._expected_s(ticket) == pytest.approx((0.5 + 0.5 + 4) / 2, abs=1e-4)
+    assert queue._estimate_wait_s(ticket) == pytest.approx((0.5 + 0.5 + 4) / 2, abs=1e-4)
     ticket = Ticket(queue, Visitor(CROWD, "s"), 99, kind="translate")
-    assert queue._expected_s(ticket, preceding=10) == pytest.approx(10, abs=1e-4)  # one slot is left to other addresses
+    assert queue._estimate_wait_s(ticket, preceding=10) == pytest.approx(
+        10, abs=1e-4
+    )  # one slot is left to other addresses
 
 
 def test_retry_delay_has_a_limit() -> None:

@@ -416,9 +416,9 @@ def test_name_contains_version_revision_and_request(
     name = shared.name(key)
     assert shared.name(CacheKey("other", key.request)) != name
     assert shared.name(key._replace(request=dataclasses.replace(key.request, prefix="a"))) != name
-    version = shared_module.code_version()
+    version = shared_module.compute_code_version()
     assert version.startswith(__version__)
-    monkeypatch.setattr(shared_module, "code_version", lambda: f"{version}0")
+    monkeypatch.setattr(shared_module, "compute_code_version", lambda: f"{version}0")
     assert shared.name(key) != name
 
 
@@ -427,12 +427,12 @@ def test_code_version_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "__init__.py").write_text("")
     (tmp_path / "core" / "a.py").write_text("A = 1")
     monkeypatch.setattr(model, "__file__", str(tmp_path / "__init__.py"))
-    one = shared_module.code_version.__wrapped__()
-    assert one == shared_module.code_version.__wrapped__()
+    one = shared_module.compute_code_version.__wrapped__()
+    assert one == shared_module.compute_code_version.__wrapped__()
     (tmp_path / "core" / "a.py").write_text("A = 2")
-    other = shared_module.code_version.__wrapped__()
+    other = shared_module.compute_code_version.__wrapped__()
     (tmp_path / "core" / "a.py").rename(tmp_path / "core" / "b.py")
-    assert len({one, other, shared_module.code_version.__wrapped__()}) == 3
+    assert len({one, other, shared_module.compute_code_version.__wrapped__()}) == 3
 
 
 def test_signed_entries_cannot_be_forged(services: tuple[Service, Service], url: str) -> None:
@@ -448,7 +448,7 @@ def test_signed_entries_cannot_be_forged(services: tuple[Service, Service], url:
     entry = client.get(name)
     assert other.shared._find(name, key, None) is not None
     flipped = entry[:-1] + bytes([entry[-1] ^ 1])
-    elsewhere = other.shared._signature("another name", unsigned) + unsigned
+    elsewhere = other.shared._sign("another name", unsigned) + unsigned
     for forged in (unsigned, flipped, elsewhere, entry[:20], bytes(32) + unsigned):
         client.set(name, forged)
         assert other.shared._find(name, key, None) is None

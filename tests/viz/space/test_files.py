@@ -12,7 +12,7 @@ import pytest
 from headlight.model.checkpoints.shipped import SHIPPED_NAMES
 from headlight.model.errors import CommandError
 from headlight.model.training.live_run_settings import CORPUS_BY_NAME
-from headlight.viz.space.files import CODE, CORPORA, PICTURE, READMES, find_root, space_files
+from headlight.viz.space.files import CODE_SUFFIXES, CORPORA, MARKDOWN_IMAGE, READMES, find_root, find_space_files
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,9 +25,9 @@ def tracked(*folders: str) -> set[str]:
 
 
 def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
-    names = set(space_files(ROOT))
+    names = set(find_space_files(ROOT))
     assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
-    assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
+    assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE_SUFFIXES)
     assert {name.split("/")[0] for name in names} == {
         "README.md", "README.zh.md", "requirements.txt", "app.py", "headlight.py",
         "LICENSE", "LICENSES.md",
@@ -35,14 +35,14 @@ def test_space_gets_code_without_tests_docs_and_benchmarks() -> None:
         "viz", "assets", "docs",
     }  # fmt: skip
     assert {name for name in names if name.startswith("docs/")} == {
-        picture for name in READMES for picture in PICTURE.findall((ROOT / name).read_text(encoding="utf-8"))
+        picture for name in READMES for picture in MARKDOWN_IMAGE.findall((ROOT / name).read_text(encoding="utf-8"))
     }
     assert all((ROOT / name).is_file() for name in names)
     assert names <= tracked()
 
 
 def test_space_gets_runtime_assets() -> None:
-    names = set(space_files(ROOT))
+    names = set(find_space_files(ROOT))
     code = {
         path: (ROOT / path).read_text(encoding="utf-8") for path in names if path.startswith(("viz/", "model/training"))
     }
@@ -68,29 +68,29 @@ def test_space_gets_bundled_models() -> None:
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A small checkout with empty files of a Space."""
-    for name in space_files(ROOT):
+    for name in find_space_files(ROOT):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
     return tmp_path
 
 
 def test_named_own_model_is_uploaded(copied: Path) -> None:
-    before = set(space_files(copied))
+    before = set(find_space_files(copied))
     mine = copied / "assets" / "models" / "mine"
     mine.mkdir()
     for name in ("config.json", "model.safetensors", ".DS_Store"):
         (mine / name).write_text("{}", encoding="utf-8")
-    assert set(space_files(copied)) == before
-    assert set(space_files(copied, ["mine"])) - before == {
+    assert set(find_space_files(copied)) == before
+    assert set(find_space_files(copied, ["mine"])) - before == {
         "assets/models/mine/config.json", "assets/models/mine/model.safetensors"
     }  # fmt: skip
     for wrong in ("yours", "../models/mine", ""):
         with pytest.raises(CommandError, match="has no model"):
-            space_files(copied, [wrong])
+            find_space_files(copied, [wrong])
 
 
 def test_untracked_files_are_not_uploaded(copied: Path) -> None:
-    before = set(space_files(copied))
+    before = set(find_space_files(copied))
     for name in (
         ".env",
         "viz/notes.txt",
@@ -100,7 +100,7 @@ def test_untracked_files_are_not_uploaded(copied: Path) -> None:
     ):
         (copied / name).parent.mkdir(parents=True, exist_ok=True)
         (copied / name).write_text("secret", encoding="utf-8")
-    assert set(space_files(copied)) == before
+    assert set(find_space_files(copied)) == before
 
 
 def test_installed_package_uses_checkout_in_current_folder(tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ def test_installed_package_uses_checkout_in_current_folder(tmp_path: Path) -> No
 
 
 def test_space_gets_icon_and_preview_image() -> None:
-    assert {"assets/pictures/icon.png", "assets/pictures/share.png"} <= set(space_files(ROOT))
+    assert {"assets/pictures/icon.png", "assets/pictures/share.png"} <= set(find_space_files(ROOT))

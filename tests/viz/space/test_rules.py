@@ -9,7 +9,7 @@ import pytest
 import headlight
 from headlight.viz.settings import load_hub_list
 from headlight.viz.space import command, rules
-from headlight.viz.space.files import space_files
+from headlight.viz.space.files import find_space_files
 from tests.space_server import card_errors, is_binary
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,12 +20,12 @@ def find_faults(tmp_path: Path, before: str, after: str, hardware: str | None = 
     """The faults of the README after one replacement."""
     assert before in README
     (tmp_path / "README.md").write_text(README.replace(before, after, 1), encoding="utf-8")
-    return list(rules.faults({**space_files(ROOT), "README.md": tmp_path / "README.md"}, hardware))
+    return list(rules.faults({**find_space_files(ROOT), "README.md": tmp_path / "README.md"}, hardware))
 
 
 def test_repository_follows_hub_rules() -> None:
-    assert list(rules.faults(space_files(ROOT))) == []
-    assert list(rules.faults(space_files(ROOT), "zero-a10g")) == []
+    assert list(rules.faults(find_space_files(ROOT))) == []
+    assert list(rules.faults(find_space_files(ROOT), "zero-a10g")) == []
     assert card_errors(README) == []
 
 
@@ -62,7 +62,7 @@ def test_hub_rule_violations_are_reported_before_upload(tmp_path: Path, before: 
 )
 def test_startup_problems_are_reported(tmp_path: Path, before: str, after: str, fault: str) -> None:
     if "none.webp" in after:  # the README itself is in the list of files
-        files = {**space_files(ROOT), "docs/images/none.webp": ROOT / "docs" / "images" / "none.webp"}
+        files = {**find_space_files(ROOT), "docs/images/none.webp": ROOT / "docs" / "images" / "none.webp"}
         assert list(rules.faults(files)) == ["docs/images/none.webp is missing."]
     else:
         assert any(fault in error_info for error_info in find_faults(tmp_path, before, after))
@@ -96,14 +96,14 @@ def test_dry_run_lists_and_checks_without_token(
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
     assert headlight.main(["space", "ada/headlight", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(space_files(ROOT)) + 2
+    assert len(lines) == len(find_space_files(ROOT)) + 2
     assert f"{(ROOT / 'app.py').stat().st_size:>11,}  git  app.py" in lines
     assert any(line.endswith("Xet  assets/models/de-en/model-00001-of-00002.safetensors") for line in lines)
     assert lines[-1] == "The files follow the Hub's rules. Nothing was sent."
 
 
 def test_dry_run_reports_rejected_files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "space_files", lambda *values: {"README.md": ROOT / "README.md"})
+    monkeypatch.setattr(command, "find_space_files", lambda *values: {"README.md": ROOT / "README.md"})
     assert headlight.main(["space", "ada/headlight", "--dry-run"]) == 2
     assert "The Hub would refuse ada/headlight: README.md: app_file is app.py" in capsys.readouterr().err
 

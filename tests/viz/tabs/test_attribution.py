@@ -13,8 +13,14 @@ import torch
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.core.probes import watch
 from headlight.model.experiments.account import word_account
-from headlight.model.experiments.attribution import METHODS, attribute, attribution_query, removable_words, source_words
-from headlight.model.experiments.faithfulness import erasure_curve, random_orders
+from headlight.model.experiments.attribution import (
+    METHODS,
+    attribute,
+    attribution_query,
+    list_removable_words,
+    source_words,
+)
+from headlight.model.experiments.faithfulness import measure_erasure_curve, sample_random_orders
 from headlight.model.experiments.gradients import integrated_gradients
 from headlight.model.measures import attention_rollout
 from headlight.model.phrases import phrases
@@ -57,7 +63,7 @@ def test_page_scores_match_python(service: Service, method: str) -> None:
     translation = service.translate(service.check(FIRST))
     expected = attribute(attribution_query(local_translator(service), translation, [1]), method).scores
     assert response["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
-    assert sorted(response["order"]) == removable_words(translation)
+    assert sorted(response["order"]) == list_removable_words(translation)
     assert [each["special"] for each in response["words"]][-1]
     assert response["ms"] >= 0
 
@@ -83,12 +89,12 @@ def test_head_method_uses_selected_head(service: Service) -> None:
 def test_curve_uses_ranking_or_random_order(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
     question = attribution_query(local_translator(service), translation, [1])
-    order = list(reversed(removable_words(translation)))
+    order = list(reversed(list_removable_words(translation)))
     assert call_function(make_erasure_curve_call(service), order=order)["curve"] == pytest.approx(
-        erasure_curve(question, order), abs=1e-4
+        measure_erasure_curve(question, order), abs=1e-4
     )
     chance = call_function(make_erasure_curve_call(service), chance=2)["curve"]
-    assert chance == pytest.approx(erasure_curve(question, random_orders(question)[2]), abs=1e-4)
+    assert chance == pytest.approx(measure_erasure_curve(question, sample_random_orders(question)[2]), abs=1e-4)
 
 
 def test_logit_parts_sum_to_logit(service: Service) -> None:
@@ -175,14 +181,14 @@ def test_reports_of_other_weights_are_ignored(service: Service, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_bundled_model_report_is_returned(name: str) -> None:
-    report = stored_reports.stored_report(Service(Settings()), FAITHFULNESS, name)
+    report = stored_reports.load_stored_report(Service(Settings()), FAITHFULNESS, name)
     assert report is not None
     assert report["sentences"] >= 199
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh"])
 def test_bundled_model_atlas_is_returned(name: str) -> None:
-    atlas = stored_reports.stored_report(Service(Settings()), ATLAS, name)
+    atlas = stored_reports.load_stored_report(Service(Settings()), ATLAS, name)
     assert atlas is not None
     answer = stored_reports.make_atlas_call(Service(Settings()))({"model": name})
     assert answer["atlas"] == atlas

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.experiments.effects import LIKELIEST, effect_maps, summarise_effects, word_effects
+from headlight.model.experiments.effects import LIKELIEST, make_effect_maps, summarise_effects, word_effects
 from headlight.model.records import KINDS, Kind
 from headlight.viz.errors import PageError
 from headlight.viz.lessons.lesson_session import decode_array
@@ -99,9 +99,9 @@ def test_effect_maps_match_model(service: Service, kind: Kind) -> None:
     request = {"text": "ich mochte ein bier", "model": "toy"}
     maps = decode_array(make_effect_maps_call(service)({"request": request, "kind": kind})["effects"])
     translation = service.translate(service.check(request))
-    np.testing.assert_allclose(maps, service.run_on_translator("toy", effect_maps, translation, kind), atol=1e-6)
+    np.testing.assert_allclose(maps, service.run_on_translator("toy", make_effect_maps, translation, kind), atol=1e-6)
     leads = decode_array(make_effect_maps_call(service)({"request": request, "kind": kind, "lead": True})["effects"])
-    expected = service.run_on_translator("toy", effect_maps, translation, kind, LIKELIEST)
+    expected = service.run_on_translator("toy", make_effect_maps, translation, kind, LIKELIEST)
     np.testing.assert_allclose(leads, expected, atol=1e-6)
     with pytest.raises(PageError):
         make_effect_maps_call(service)({"request": request, "kind": "self"})

@@ -12,7 +12,7 @@ import pytest
 from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR
-from headlight.viz.service.model_json import default_request
+from headlight.viz.service.model_json import make_default_request
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.tabs import translate as translate_tab
@@ -23,7 +23,9 @@ OTHER = Visitor("198.51.100.7", "s")
 
 
 def stream(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    return blocking_messages(widget.stream_messages(default_request(widget.service) | {"live": True} | values, Event()))
+    return blocking_messages(
+        widget.stream_messages(make_default_request(widget.service) | {"live": True} | values, Event())
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from headlight.viz.service.markdown import (
     find_failure,
     find_licence,
     find_test_scores,
+    find_training_curve,
     sections,
-    training_curve,
 )
 from headlight.viz.service.service import Service
 from headlight.viz.settings import MODELS, Settings
@@ -133,7 +133,7 @@ def test_numeric_columns_are_right_aligned() -> None:
 
 
 def test_curve_is_parsed_from_step_table() -> None:
-    curve = training_curve(
+    curve = find_training_curve(
         blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |")
     )
     assert curve == {
@@ -153,7 +153,7 @@ def test_curve_is_parsed_from_step_table() -> None:
     ],
 )
 def test_no_curve_without_steps(table: str) -> None:
-    assert training_curve(blocks(table)) is None
+    assert find_training_curve(blocks(table)) is None
 
 
 def test_scores_and_goals_are_parsed_from_test_table() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from headlight.model.core.positions import POSITIONS, make_positions
-from headlight.model.experiments.encodings import encoding_array, periods
+from headlight.model.experiments.encodings import make_encoding_array, periods
 from headlight.model.records import FloatArray
 from headlight.viz.errors import PageError
 from headlight.viz.server.calls import CallTable
@@ -69,8 +69,8 @@ def test_displayed_numbers_match_model_code(service: Service, encoding: str) -> 
 def test_untrained_encodings_are_not_drawn(service: Service) -> None:
     config = local_translator(service, "toy").model.config
     assert encoding_json(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
-    assert encoding_array(config, "learned", LENGTH).size == 0
-    buckets = encoding_array(config, "relative", LENGTH)
+    assert make_encoding_array(config, "learned", LENGTH).size == 0
+    buckets = make_encoding_array(config, "relative", LENGTH)
     assert buckets.shape == (1, LENGTH, LENGTH)
     np.testing.assert_array_equal(buckets[0, 5, :6], [5, 4, 3, 2, 1, 0])  # near by, each distance has its own
     assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side starts at 0
@@ -99,7 +99,7 @@ def test_learned_positions_are_shown(service: Service, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_waves_are_periodic(service: Service, encoding: str) -> None:
     config = replace(local_translator(service, "toy").model.config, rotary_base=500.0)
-    table = encoding_array(config, encoding, 97)
+    table = make_encoding_array(config, encoding, 97)
     lengths = periods(config, encoding)
     assert lengths is not None
     assert len(lengths) == table.shape[1]
@@ -115,8 +115,10 @@ def test_only_model_encoding_has_closed_waves_and_offset(service: Service) -> No
     config = replace(local_translator(service, "toy").model.config, **own)
     plain = replace(config, closed_waves=False, position_offset=0)
     for encoding in set(POSITIONS) - {"sinusoidal_halves"}:
-        np.testing.assert_array_equal(encoding_array(config, encoding, LENGTH), encoding_array(plain, encoding, LENGTH))
-    table, lengths = encoding_array(config, "sinusoidal_halves", LENGTH), periods(config, "sinusoidal_halves")
+        np.testing.assert_array_equal(
+            make_encoding_array(config, encoding, LENGTH), make_encoding_array(plain, encoding, LENGTH)
+        )
+    table, lengths = make_encoding_array(config, "sinusoidal_halves", LENGTH), periods(config, "sinusoidal_halves")
     assert lengths is not None
     angles = 2 * math.pi * (np.arange(LENGTH)[:, None] + 2) / np.array(lengths)
     half = len(lengths) // 2
@@ -131,8 +133,8 @@ def test_encodings_without_waves_have_no_period(service: Service) -> None:
 
 def test_encoding_arrays_are_cached_and_read_only(service: Service) -> None:
     config = local_translator(service, "toy").model.config
-    first = encoding_array(config, "alibi", 7)
-    assert encoding_array(config, "alibi", 7) is first
+    first = make_encoding_array(config, "alibi", 7)
+    assert make_encoding_array(config, "alibi", 7) is first
     assert not first.flags.writeable
 
 

@@ -23,8 +23,13 @@ from headlight.viz.server.event_stream import blocking_messages
 from headlight.viz.server.visitors import VISITOR, with_request_number
 from headlight.viz.service import first_answer
 from headlight.viz.service.examples import EXAMPLES
-from headlight.viz.service.first_answer import FIRST_ANSWER_FILE, first_answer_key, load_first_answer, make_first_answer
-from headlight.viz.service.model_json import default_request
+from headlight.viz.service.first_answer import (
+    FIRST_ANSWER_FILE,
+    compute_first_answer_key,
+    load_first_answer,
+    make_first_answer,
+)
+from headlight.viz.service.model_json import make_default_request
 from headlight.viz.service.request_queue import Visitor
 from headlight.viz.service.service import Service
 from headlight.viz.tabs import translate as translate_tab
@@ -45,7 +50,7 @@ def collect(messages: AsyncIterator[Any]) -> list[Any]:
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
     """All messages of one request, as the browser reads them."""
-    values_sent = default_request(translate_widget.service) | values
+    values_sent = make_default_request(translate_widget.service) | values
     before = VISITOR.set(Visitor(session=visitor))
     try:
         return [
@@ -57,7 +62,7 @@ def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) 
 
 def ask_through_queue(translate_widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
     """The same as Gradio's queue gets it."""
-    event: Any = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
+    event: Any = SimpleNamespace(request=json.dumps(make_default_request(translate_widget.service) | values))
     visitor: Any = SimpleNamespace(session_hash="one")
 
     async def collect_messages() -> list[Any]:
@@ -77,7 +82,7 @@ def test_last_message_is_the_answer(translate_widget: TranslateWidget, service: 
     assert [each["what"] for each in messages[:-1]] == ["progress"] * (len(messages) - 1)
     assert messages[-1]["what"] == "answer"
     assert {each["turn"] for each in messages} == {7}
-    expected = service.translate(service.check(default_request(service) | {"text": SENTENCE}))
+    expected = service.translate(service.check(make_default_request(service) | {"text": SENTENCE}))
     assert messages[-1]["text"] == expected.text
     assert messages[-1]["model"]["source"] == "de"
 
@@ -193,7 +198,7 @@ def test_invalid_turn_is_not_echoed(translate_widget: TranslateWidget, turn: Any
 def test_cancelled_request_has_no_answer(translate_widget: TranslateWidget) -> None:
     stop = Event()
     stop.set()
-    values = default_request(translate_widget.service) | {
+    values = make_default_request(translate_widget.service) | {
         "text": "Dieser Satz wurde noch nie gefragt, und er ist lang."
     }
     assert list(translate_widget._messages(values, stop, lambda translation: None)) == []
@@ -240,7 +245,7 @@ def test_every_example_is_readable_by_its_model(service: Service) -> None:
 
 def test_stored_first_answer_is_current(service: Service) -> None:
     stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-    assert stored["key"] == first_answer_key(service), "Weights, request or answers have changed: `make first`."
+    assert stored["key"] == compute_first_answer_key(service), "Weights, request or answers have changed: `make first`."
     assert load_first_answer(service) == stored["answer"]
     old, new = json.loads(stored["answer"]), json.loads(make_first_answer(service))
     for kind in KINDS:
@@ -289,11 +294,11 @@ def value_types(value: Any) -> Any:
     [
         lambda m: add(m, "headlight.viz.service.payload.answer_dict", {"novelty": None}),
         lambda m: add(m, "headlight.viz.service.payload.encode_tensor", {"novelty": 1}),
-        lambda m: add(m, "headlight.viz.service.model_json.card_json", {"novelty": ""}),
-        lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"novelty": 0}),
-        lambda m: add(m, "headlight.viz.service.first_answer.default_request", {"beam_size": 3}),
+        lambda m: add(m, "headlight.viz.service.model_json.encode_card", {"novelty": ""}),
+        lambda m: add(m, "headlight.viz.service.first_answer.make_default_request", {"novelty": 0}),
+        lambda m: add(m, "headlight.viz.service.first_answer.make_default_request", {"beam_size": 3}),
         lambda m: m.setattr("headlight.viz.service.payload.encode_weights", lambda weights, **_: "!" * weights.size),
-        lambda m: m.setattr("headlight.viz.service.payload.roles_values", lambda *arguments: {}),
+        lambda m: m.setattr("headlight.viz.service.payload.make_role_values", lambda *arguments: {}),
         lambda m: m.setattr("headlight.viz.service.first_answer.EXAMPLES", EXAMPLES[1:]),
         lambda m: m.setattr(Service, "models", lambda service: ()),
     ],
@@ -303,9 +308,9 @@ def test_outdated_first_answer_is_not_used(
     service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
     stored = json.loads(FIRST_ANSWER_FILE.read_text(encoding="utf-8"))
-    assert first_answer_key(service) == stored["key"]
+    assert compute_first_answer_key(service) == stored["key"]
     change(monkeypatch)
-    assert first_answer_key(service) != stored["key"]
+    assert compute_first_answer_key(service) != stored["key"]
     monkeypatch.setattr("headlight.viz.service.first_answer.make_first_answer", lambda service: "made now")
     assert load_first_answer(service) == "made now"
 

@@ -14,7 +14,7 @@ import pytest
 
 from headlight.model.checkpoints.checksums import weights_digest
 from headlight.model.experiments import importance
-from headlight.model.experiments.importance import all_parts
+from headlight.model.experiments.importance import list_all_parts
 from headlight.model.experiments.pruning import PRUNING_FILE, PruningCurve, PruningPoint
 from headlight.model.records import KINDS
 from headlight.model.training.card_section import refresh_checksums
@@ -179,7 +179,9 @@ def test_interactions_without_head_are_rejected(service: Service, part: Any, wor
 
 
 def test_first_change_is_first_differing_translation(service: Service) -> None:
-    parts = [part for part in importance.all_parts(local_translator(service).model.config) if part.head is not None]
+    parts = [
+        part for part in importance.list_all_parts(local_translator(service).model.config) if part.head is not None
+    ]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     response = {"found": None, "next": 1, "all": 1}
     while response["found"] is None and response["next"] <= response["all"]:
@@ -203,7 +205,9 @@ def test_pruning_curve_is_returned_and_cached(service: Service, tmp_path: Path) 
     assert call_function(make_pruning_curve_call(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     refresh_checksums(tmp_path / "toy")
-    order = tuple(part for part in all_parts(local_translator(service).model.config) if part.head is not None)[::-1]
+    order = tuple(part for part in list_all_parts(local_translator(service).model.config) if part.head is not None)[
+        ::-1
+    ]
     losses = (0.5,) * len(order)
     curve = PruningCurve(
         "a command", "mini.tsv", 200, 50, order, losses, (PruningPoint(0, 80.5, 1.0), PruningPoint(2, 11.25, 0.25))

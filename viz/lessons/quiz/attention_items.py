@@ -9,7 +9,11 @@ import numpy as np
 
 from headlight.model.records import FloatArray
 from headlight.model.training.build_lesson.model import HEAD_WIDTH
-from headlight.model.training.build_lesson.sentence_numbers import padded_trace, probabilities_without, run_on_scores
+from headlight.model.training.build_lesson.sentence_numbers import (
+    padded_trace,
+    probabilities_without,
+    run_on_scores,
+)
 from headlight.viz.lessons.quiz.case import Case, Item
 from headlight.viz.lessons.quiz.question import MIN_GAP, RIGHT, SHOWN_DECIMALS, Question, make_outcomes, make_table
 
@@ -154,7 +158,9 @@ def make_bug_question(case: Case) -> Question | None:
     scores = case.head_values("encoder.scores")
     if np.abs(scores.sum(1)).min() < MIN_SCORE:  # a division by almost zero gives extreme weights
         return None
-    measured_sums = {name: _sums(run_on_scores(line, scores)) for name, line in WRONG_SOFTMAX_LINES.items()}
+    measured_sums = {
+        name: _sum_rows_and_columns(run_on_scores(line, scores)) for name, line in WRONG_SOFTMAX_LINES.items()
+    }
     wrong_name = case.random.choice(list(WRONG_SOFTMAX_LINES))
     if any(
         np.abs(measured_sums[wrong_name] - sums).max() < 2 * MIN_GAP
@@ -175,7 +181,7 @@ def make_bug_question(case: Case) -> Question | None:
     )
 
 
-def _sums(weights: FloatArray) -> FloatArray:
+def _sum_rows_and_columns(weights: FloatArray) -> FloatArray:
     """Return the sum of each row and of each column: [words, 2]."""
     return np.stack([weights.sum(1), weights.sum(0)], axis=1)
 

@@ -12,7 +12,7 @@ from headlight.model.training.build_lesson.sentence_numbers import sentence_trac
 from headlight.model.training.build_lesson.sentences import END, PAIRS, START, SentencePair
 from headlight.viz.lessons.quiz.question import Question, is_clear
 
-MAX_DRAWS = 500
+MAX_DRAWS = 500  # random cases per question
 HEADS = 2
 # Without repeated words, so that a word identifies a position.
 CLEAR_PAIRS = tuple(pair for pair in PAIRS if len(set(pair.source)) == len(pair.source))

@@ -11,12 +11,12 @@ from headlight.viz.lessons.quiz.question import OPEN_OUTCOMES
 from headlight.viz.server.visitors import VISITOR
 from headlight.viz.service.class_scores import ClassScores
 
-STAGES = ("before", "after", "again")
+STAGES = ("before", "after", "again")  # quiz before the lessons, after them, and weeks later
 ClassCall = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def make_class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence[ClassCall]]:
-    """Return the calls that use the request queue, which limits the requests per address, and the other calls."""
+    """Return (queued calls, direct calls). The queue limits requests per address."""
 
     def make_class(values: Mapping[str, Any]) -> dict[str, Any]:
         code, secret = scores.create(VISITOR.get().address)
@@ -26,7 +26,7 @@ def make_class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence
         return {"code": scores.check(values.get("code"))}
 
     def add_class_answer(values: Mapping[str, Any]) -> dict[str, Any]:
-        scores.add(values.get("code"), answer_name(values))
+        scores.add(values.get("code"), counter_key(values))
         return {}
 
     def read_class(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,16 +39,17 @@ def make_class_calls(scores: ClassScores) -> tuple[Sequence[ClassCall], Sequence
     return (make_class, join_class, add_class_answer), (read_class, delete_class)
 
 
-def answer_name(values: Mapping[str, Any]) -> str:
-    """Return the name of an answer's count: "before.A.dot.turned". Raise a `PageError` for unknown parts."""
-    form = _parse_choice("form", values, FORMS)
-    item = _parse_choice("item", values, [item.name for item in ITEMS])
+def counter_key(values: Mapping[str, Any]) -> str:
+    """Return the key of an answer's counter, such as "before.A.dot.turned". Raise a `PageError` for unknown values."""
+    form = _check_choice("form", values, FORMS)
+    item = _check_choice("item", values, [item.name for item in ITEMS])
     item_outcomes = [outcome["name"] for outcome in read_quiz({})["forms"][form][item]["outcomes"]]
-    outcome = _parse_choice("outcome", values, [*item_outcomes, *OPEN_OUTCOMES])
-    return f"{_parse_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
+    outcome = _check_choice("outcome", values, [*item_outcomes, *OPEN_OUTCOMES])
+    return f"{_check_choice('stage', values, STAGES)}.{form}.{item}.{outcome}"
 
 
-def _parse_choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
+def _check_choice(name: str, values: Mapping[str, Any], choices: Sequence[str] | Mapping[str, int]) -> str:
+    """Return `values[name]`, or raise a `PageError` if it is none of `choices`."""
     value = values.get(name)
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "unknown_name", {"given": repr_short(value), "choices": ", ".join(choices)})

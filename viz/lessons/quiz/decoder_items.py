@@ -22,10 +22,10 @@ def make_mask_question(case: Case) -> Question:
     return Question(
         "cells",
         make_outcomes(
-            right=true_cells(hidden),
-            itself=true_cells(np.triu(square)),
-            turned=true_cells(np.tril(square, -1)),
-            next=true_cells(np.eye(MASK_ROWS, k=1, dtype=bool)),
+            right=list_true_cells(hidden),
+            itself=list_true_cells(np.triu(square)),
+            turned=list_true_cells(np.tril(square, -1)),
+            next=list_true_cells(np.eye(MASK_ROWS, k=1, dtype=bool)),
         ),
         values={"words": " ".join(case.pair.target), "count": MASK_ROWS},
         rows=tuple(words),
@@ -33,7 +33,7 @@ def make_mask_question(case: Case) -> Question:
     )
 
 
-def true_cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
+def list_true_cells(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Cells:
     """Return the positions of the true cells of a grid."""
     return frozenset((int(row), int(column)) for row, column in np.argwhere(mask))
 

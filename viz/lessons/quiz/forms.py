@@ -18,10 +18,10 @@ FORMS: Mapping[str, int] = {"A": 18, "B": 19, "C": 1}
 
 def read_quiz(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the questions of all forms with their keys. The browser grades the answers and does not send them."""
-    return _quiz_json()
+    return _encode_quiz()
 
 
 @cache
-def _quiz_json() -> dict[str, Any]:
+def _encode_quiz() -> dict[str, Any]:
     questions = {form: {item.name: item.question(seed).as_json() for item in ITEMS} for form, seed in FORMS.items()}
     return {"items": [item.name for item in ITEMS], "forms": questions, "glosses": ALIGNED}

@@ -59,11 +59,11 @@ class Question:
             **values,
             "values": dict(self.values),
             "tables": [{"rows": table.rows, "columns": table.columns, "cells": table.cells} for table in self.tables],
-            "outcomes": [{"name": outcome.name, "answer": _answer_json(outcome.answer)} for outcome in self.outcomes],
+            "outcomes": [{"name": outcome.name, "answer": _encode_answer(outcome.answer)} for outcome in self.outcomes],
         }
 
 
-def _answer_json(answer: Answer) -> Any:
+def _encode_answer(answer: Answer) -> Any:
     return sorted(answer) if isinstance(answer, frozenset) else answer
 
 
@@ -94,11 +94,11 @@ def _parse_answer(value: Any) -> Answer | None:
 
 def _are_equal(first: Answer, second: Answer) -> bool:
     if isinstance(first, tuple) and isinstance(second, tuple):
-        return largest_gap(first, second) < MIN_GAP
+        return find_largest_gap(first, second) < MIN_GAP
     return first == second
 
 
-def largest_gap(first: Sequence[float], second: Sequence[float]) -> float:
+def find_largest_gap(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the largest difference between numbers at the same index."""
     return max(abs(one - other) for one, other in zip(first, second, strict=True))
 

@@ -10,7 +10,7 @@ from random import Random
 from headlight.model.errors import TrainingError
 from headlight.model.files import write_file
 from headlight.model.training.corpora import Pair
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 from workshop.data.templates import amounts, names, sentences, times
 from workshop.data.templates.frames import LANGUAGES, GeneratedPair, Languages, fill
 
@@ -56,7 +56,7 @@ def split_pairs(
     for generated in generate_pairs(languages, seed):
         if len(train) + len(test) == count:
             break
-        if excluded and not excluded.isdisjoint(map(text_fingerprint, generated.pair)):
+        if excluded and not excluded.isdisjoint(map(make_fingerprint, generated.pair)):
             continue
         if generated.held_out:
             test.append(generated.pair)

@@ -14,7 +14,7 @@ from random import Random
 
 from headlight.model.files import write_file
 from headlight.model.training.corpora import read_lines
-from workshop.data.new_lines import text_fingerprint
+from workshop.data.new_lines import make_fingerprint
 
 SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for an adjective that praises
 HEADER = "label\ttext\n"
@@ -383,7 +383,7 @@ def reviews(count: int, seed: int, excluded: Set[str] = frozenset()) -> Iterator
     for _ in range(count):
         for _ in range(TRIES):
             text, verdict = generator.draw()
-            if (fingerprint := text_fingerprint(text)) not in seen:
+            if (fingerprint := make_fingerprint(text)) not in seen:
                 break
         else:
             return
@@ -394,7 +394,7 @@ def reviews(count: int, seed: int, excluded: Set[str] = frozenset()) -> Iterator
 def review_fingerprints(files: Sequence[Path]) -> set[str]:
     """Return the fingerprints of the texts in tables such as reviews.tsv: the second column below the header."""
     lines = (line for path in files for line in islice(read_lines(path), 1, None))
-    return {text_fingerprint(line.split("\t")[1]) for line in lines if "\t" in line}
+    return {make_fingerprint(line.split("\t")[1]) for line in lines if "\t" in line}
 
 
 def write_reviews(folder: Path, count: int, seed: int, excluded: Set[str] = frozenset()) -> str:

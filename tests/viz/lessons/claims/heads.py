@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from headlight.model.core.attention import MultiHeadAttention
-from headlight.model.experiments.scaling import KEYS, measure_scaling, random_vectors, softmax_gradient
+from headlight.model.experiments.scaling import KEYS, make_random_vectors, measure_scaling, softmax_gradient
 from headlight.viz.lessons.heads import COUNTS, WIDTH_RATIOS, WIDTHS
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table
 from headlight.viz.lessons.worked_figures import NumberBlocks
@@ -73,7 +73,7 @@ def one_head_favours_one_key(asked: Asked) -> None:
 def raw_scores_spread_by_the_root(asked: Asked) -> None:
     for seed in SEEDS:
         for width in WIDTHS:
-            query, key = (each[0, 0].numpy() for each in random_vectors(width, seed))
+            query, key = (each[0, 0].numpy() for each in make_random_vectors(width, seed))
             scaling = measure_scaling(width, seed)
             np.testing.assert_allclose(scaling.raw, (query @ key.T).std(ddof=1), rtol=1e-4)
             assert 0.8 < scaling.raw / math.sqrt(width) < 1.2

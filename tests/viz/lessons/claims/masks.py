@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.experiments.mask_removal import relaxed_causal_mask
+from headlight.model.experiments.mask_removal import relax_causal_mask
 from headlight.model.experiments.recurrence import run_recurrence
 from headlight.model.training.live_run import LiveRun
 from headlight.model.training.live_run_settings import CORPORA, CORPUS_BY_NAME, LiveRunSettings
 from headlight.model.training.mistakes import with_mistakes
 from headlight.viz.lessons.experiment_server import EXPERIMENTS
-from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, loss_change
+from headlight.viz.lessons.masks import EQUAL_TOLERANCE, EXAMPLES, MAX_LOOK_AHEAD, MIN_LOSS_CHANGE, classify_loss_change
 from headlight.viz.lessons.padding_masks import MASKS
-from headlight.viz.lessons.recurrence import share_option
+from headlight.viz.lessons.recurrence import find_share_option
 from headlight.viz.lessons.result_figures import BarChart, ExperimentResult, Heatmap, LinePlot, Table, TextColumns
 from tests.viz.lessons.asked import Asked, pictures, step_phrase
 from tests.viz.lessons.claims.train import losses, moments
@@ -90,7 +90,7 @@ def seeing_the_answer_costs(asked: Asked) -> None:
     assert masked.facts == ("masked",)
     assert masked.numbers["share"] == "0%"
     # These two may come from other sentences.
-    assert (loss_change(1.0, 1.0 + MIN_LOSS_CHANGE / 2), loss_change(1.0, 0.5)) == ("stays", "falls")
+    assert (classify_loss_change(1.0, 1.0 + MIN_LOSS_CHANGE / 2), classify_loss_change(1.0, 0.5)) == ("stays", "falls")
 
 
 def no_mask_is_the_mask_that_is_missing(asked: Asked) -> None:
@@ -236,7 +236,7 @@ def cross_attention_needs_its_own_mask(asked: Asked) -> None:
     source, decoder_ids, words = inputs(asked)
     padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)
     model = asked.translator.model
-    with torch.no_grad(), relaxed_causal_mask(model, 0):
+    with torch.no_grad(), relax_causal_mask(model, 0):
         memory = model.encode(padded)
         logits = model.decoder(decoder_ids, model.decoder.new_state(memory._replace(mask=None), cached=False))
     assert -loss(logits, words) * len(words) == pytest.approx(number(asked, "cross", "log_without"), abs=1e-3)
@@ -251,7 +251,7 @@ def a_state_waits_and_forgets(asked: Asked) -> None:
         shares.append(float(str(result.numbers["recurrent"])))
     assert all(later < earlier / 2 for earlier, later in itertools.pairwise(shares))
     assert asked.run_experiment("masks", "recurrence").correct_option == "nothing"
-    assert [share_option(share) for share in (0.9, 0.5, 0.1, 0.01, 1e-6)] == ["most", "", "tenth", "", "nothing"]
+    assert [find_share_option(share) for share in (0.9, 0.5, 0.1, 0.01, 1e-6)] == ["most", "", "tenth", "", "nothing"]
     # The gradient by finite differences, in float64.
     generator = torch.Generator().manual_seed(3)
     across, into, inputs = (torch.randn(*shape, generator=generator).double() for shape in ((5, 5), (5, 7), (4, 7)))

@@ -12,7 +12,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.lessons.batch_sentences import MAX_BATCH
 from headlight.viz.lessons.norms import EQUAL_TOLERANCE, NAMES, SHOWN_DIMENSIONS
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, Phrase, Table
-from headlight.viz.lessons.worked_figures import fixed_text
+from headlight.viz.lessons.worked_figures import format_fixed
 from tests.viz.lessons.asked import Asked, pictures, step_variant
 from tests.viz.lessons.claims.positions import filled
 
@@ -60,7 +60,7 @@ def rms_norm_leaves_the_mean(asked: Asked) -> None:
     np.testing.assert_allclose(number(asked, "axes", "mean_after", norm="rms"), divided, atol=1e-4)
 
 
-def only_batch_norm_feels_other_sentences(asked: Asked) -> None:
+def only_batch_norm_depends_on_other_sentences(asked: Asked) -> None:
     result = asked.run_experiment("norms", "company")
     assert result.correct_option == "batch"
     assert float(str(result.numbers["batch"])) > 0.1
@@ -73,7 +73,7 @@ def batch_norm_of_one_token_is_zero(asked: Asked) -> None:
     assert np.abs(normalise(BATCH[:1].numpy(), "layer")).max() > 0.5
 
 
-def only_batch_norm_feels_padding(asked: Asked) -> None:
+def only_batch_norm_depends_on_padding(asked: Asked) -> None:
     result = asked.run_experiment("norms", "padding")
     numbers = {name: float(str(value)) for name, value in result.numbers.items() if name != "token"}
     assert numbers["tokens"] + numbers["padded"] == numbers["places"]
@@ -86,7 +86,7 @@ def only_batch_norm_feels_padding(asked: Asked) -> None:
     assert (result.facts, masked.facts) == (("counted",), ("masked",))
 
 
-def every_cell_of_the_table_is_so(asked: Asked) -> None:
+def each_norm_has_its_invariants(asked: Asked) -> None:
     (table,) = (each for each in pictures(asked.run_experiment("norms", "differences")) if isinstance(each, Table))
     cells = {
         row[0].name.removeprefix("is_"): dict(zip(NAMES, map(float, row[1:]), strict=True))  # type: ignore[arg-type]
@@ -154,4 +154,4 @@ def rounded_zero_has_no_sign(asked: Asked) -> None:
         result = asked.run_experiment("norms", "axes", norm=norm)
         (table,) = (each for each in pictures(result) if isinstance(each, Table))
         assert not any(re.fullmatch(r"−0\.0+", str(cell)) for row in table.rows for cell in row)
-    assert fixed_text(-1e-9, 3) == "0.000"
+    assert format_fixed(-1e-9, 3) == "0.000"

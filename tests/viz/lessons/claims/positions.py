@@ -18,7 +18,7 @@ from headlight.viz.lessons.positions import (
     DRAWN_ENCODINGS,
     EQUAL_TOLERANCE,
     WAVES,
-    cosine_matrix,
+    compute_cosine_matrix,
 )
 from headlight.viz.lessons.result_figures import BarChart, Heatmap, LinePlot, Table
 from headlight.viz.lessons.worked_figures import MatrixProduct, UnitCircle
@@ -49,7 +49,7 @@ def encodings_use_one_of_three_doors(asked: Asked) -> None:
 
 def likeness_depends_on_the_distance(asked: Asked) -> None:
     for encoding in WAVES:
-        alike = cosine_matrix(encoding, 24)
+        alike = compute_cosine_matrix(encoding, 24)
         for distance in range(24):
             diagonal = np.diagonal(alike, distance)
             np.testing.assert_allclose(diagonal, diagonal[0], atol=1e-5)
@@ -57,7 +57,9 @@ def likeness_depends_on_the_distance(asked: Asked) -> None:
 
 
 def sorting_columns_changes_no_likeness(asked: Asked) -> None:
-    np.testing.assert_allclose(cosine_matrix("sinusoidal", 24), cosine_matrix("sinusoidal_halves", 24), atol=1e-5)
+    np.testing.assert_allclose(
+        compute_cosine_matrix("sinusoidal", 24), compute_cosine_matrix("sinusoidal_halves", 24), atol=1e-5
+    )
     result = pictures(asked.run_experiment("positions", "similarity"))
     one, *others = next(picture for picture in result if isinstance(picture, LinePlot)).lines
     assert len(others) == 2

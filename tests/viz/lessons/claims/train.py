@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from headlight.model.training.live_run import LiveRun, Snapshot, interleave, untrained_snapshot
+from headlight.model.training.live_run import LiveRun, Snapshot, interleave, make_untrained_snapshot
 from headlight.model.training.live_run_settings import CHOICES, CORPUS_BY_NAME, LiveRunSettings
 from headlight.viz.lessons.train import HIGH_RATE, LONG_WARM_UP
 from tests.viz.lessons.asked import Asked
@@ -97,7 +97,7 @@ def what_was_never_seen_is_not_learnt(asked: Asked) -> None:
 
 def runs_are_small(asked: Asked) -> None:
     largest = {name: max(CHOICES[name]) for name in ("layers", "d_model")}
-    assert untrained_snapshot(LiveRunSettings(corpus="mini", **largest))[0].parameters < 310_000
+    assert make_untrained_snapshot(LiveRunSettings(corpus="mini", **largest))[0].parameters < 310_000
     for beside, count in (("alone", 1), ("positions", 2), ("warmup", 2)):
         for warmup, positions in product(("0", "60"), (True, False)):
             runs = (
