@@ -98,7 +98,7 @@ class TwoModelsTab {
     [this.hover, this.pinned] = [NO_CELL, NO_CELL];
     const query = this.request();
     const key = JSON.stringify(query);
-    if (key !== this.latest.shownKey) {
+    if (key !== this.latest.loadedKey) {
       if (!this.comparison) this.sides[1].clear(t('beside_waiting', { model: query.other.model }));
       this.comparison = null;
       this.sides[1].error.textContent = '';
@@ -121,7 +121,7 @@ class TwoModelsTab {
     try {
       return { ...(await callWithRetry(this.server.second_translation, query, null, null, signal)), back: query.back };
     } catch (error) {
-      if (turn === this.latest.turn) {
+      if (turn === this.latest.generation) {
         this.second = null;
         this.sides[1].clear();
       }

@@ -52,7 +52,7 @@ export class RoleChips {
     this.roles = new Map();
     this.translation = null; // the translation of `roles`
     this.kind = '';
-    this.shownKey = ''; // key of the displayed chips
+    this.loadedKey = ''; // key of the displayed chips
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
     this.status = make('span', { class: 'hidden-text', role: 'status' });
@@ -112,8 +112,8 @@ export class RoleChips {
       state.language,
       state.theme,
     ]);
-    if (key !== this.shownKey) this.drawChips();
-    this.shownKey = key;
+    if (key !== this.loadedKey) this.drawChips();
+    this.loadedKey = key;
     this.outline();
   }
 

@@ -66,7 +66,7 @@ export class WordEffects extends Question {
     this.query = { request, place: position, rival: this.rival };
     const { query } = this;
     const key = JSON.stringify(query);
-    if (key !== this.latest.shownKey) {
+    if (key !== this.latest.loadedKey) {
       this.heads = null;
       this.measured.clear();
     }

@@ -2,7 +2,7 @@
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
-import { readsAs } from '../core/translation.js';
+import { getTokenText } from '../core/translation.js';
 import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
@@ -49,7 +49,7 @@ export class TranslatedText {
       end = Math.max(end, last.end);
       const keys = tokens.slice(index, index + (token.pieces || 1)).map(({ key }) => key);
       const data = { place: index, ...(token.key ? { keys: keys.join(' ') } : {}) };
-      const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, readsAs(token, text));
+      const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, getTokenText(token, text));
       word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
       word.classList.toggle('joins', isJoined);
       word.classList.toggle('forced', forced === index);

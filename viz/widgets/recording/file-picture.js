@@ -10,7 +10,7 @@ const BMP_HEADER = 54; // bytes
 const CHUNK_BYTES = 8_192; // fewer than the maximum number of arguments of a function
 
 /** Converts the nested lists of a JSON file to an array. */
-export function pictureArray(lists) {
+export function convertPicture(lists) {
   try {
     return flat(lists, 'self');
   } catch {
@@ -24,7 +24,7 @@ export function pictureArray(lists) {
  * @param {number} tokens number of source tokens
  * @returns {{ image: string, rows: number, columns: number, places: (number | null)[] } | null}
  */
-export function filePicture({ picture, patches }, tokens) {
+export function parsePicture({ picture, patches }, tokens) {
   if (!picture || !patches) return null;
   const { shape, numbers } = picture;
   const [rows, columns, ...tokenPatches] = patches.numbers;

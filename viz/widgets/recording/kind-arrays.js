@@ -32,7 +32,7 @@ export function parseKind(name) {
  * @param {Record<string, NumberArray>} arrays
  * @returns {Record<string, NumberArray>}
  */
-export function kindArrays(arrays) {
+export function groupByKind(arrays) {
   const names = Object.keys(arrays).filter((name) => parseKind(name) && arrays[name].numbers.length);
   const arraysByKind = {};
   for (const kind of new Set(Object.values(KINDS_BY_NAME))) {

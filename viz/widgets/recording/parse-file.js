@@ -3,9 +3,9 @@
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { axisSide } from '../core/translation.js';
 import { toLevel } from '../core/weight-decoding.js';
-import { PICTURE_NAMES, filePicture, pictureArray } from './file-picture.js';
+import { PICTURE_NAMES, parsePicture, convertPicture } from './file-picture.js';
 import { FileError, MAX_BYTES, MAX_CHARACTERS, MAX_WEIGHTS, parseNpy, unzip } from './npz.js';
-import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
+import { MAX_HEADS, flat, groupByKind, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const MAX_NAMES = 8; // array names in an error message
@@ -19,7 +19,7 @@ export async function parseFile(file) {
   if (file.size > MAX_BYTES) throw new FileError('too_large', { limit: MAX_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { names, arrays, texts, picture } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
-  const kinds = kindArrays(arrays);
+  const kinds = groupByKind(arrays);
   if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: formatNames(names) });
   return buildRecording(kinds, { ...texts, ...picture }, file.name.replace(/\.\w+$/, ''));
 }
@@ -61,7 +61,7 @@ function fromJson(bytes, name) {
   const arrayNames = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
   const arrays = Object.fromEntries(arrayNames.map((name) => [name, flat(values[name], parseKind(name).kind)]));
   const picture = Object.fromEntries(
-    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, pictureArray(values[name])]),
+    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, convertPicture(values[name])]),
   );
   return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])), picture };
 }
@@ -102,7 +102,7 @@ function buildRecording(arrays, values, name) {
   const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
   const before =
     values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;
-  const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? filePicture(values, lengths.source) : null;
+  const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? parsePicture(values, lengths.source) : null;
   const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
   return new Recording({ name, kinds: recordedKinds, remarks, ...texts, before: before?.tokens ?? null, picture }, numbers);
 }

@@ -2,7 +2,7 @@
 
 import { Recording } from '../core/recording.js';
 import { make, isNarrow, replace } from '../core/dom.js';
-import { LEVEL_OF_ONE, decodeCodes } from '../core/weight-decoding.js';
+import { MAX_LEVEL, decodeCodes } from '../core/weight-decoding.js';
 import { DEFAULTS, on as onPage, pageStore } from '../core/state.js';
 import { VIEW_STATE, createStore } from '../core/store.js';
 import { t } from '../core/i18n.js';
@@ -108,10 +108,10 @@ export class RecordingView {
   }
 }
 
-/** Inflates and decodes the maps of a kind; `LEVEL_OF_ONE` is a weight of one. */
+/** Inflates and decodes the maps of a kind; `MAX_LEVEL` is a weight of one. */
 export async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeCodes(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-export { LEVEL_OF_ONE, Recording };
+export { MAX_LEVEL, Recording };

@@ -1,6 +1,6 @@
 // The source of a head view for a review (see headview/translation-source.js). Long reviews only have average rows.
 
-import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
+import { decodeWeights, MAX_LEVEL } from '../core/weight-decoding.js';
 import { make, fillElements } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, rowWeights } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
@@ -26,7 +26,7 @@ export class ReviewSource {
     const base = { kind: 'encoder', rows, columns: tokens };
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
-    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / LEVEL_OF_ONE);
+    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / MAX_LEVEL);
     const headViews = Array.from({ length: layers * heads }, (_, position) => {
       const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);

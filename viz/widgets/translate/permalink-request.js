@@ -3,7 +3,7 @@
 import { selectionFor, parsePermalink, clampSelection } from '../core/permalink.js';
 import { NO_SELECTION, state } from '../core/state.js';
 import { defaultHead } from '../core/default-head.js';
-import { informativeRow } from '../core/selection.js';
+import { findInformativeRow } from '../core/selection.js';
 import { remapPins, remapWord } from '../core/pins.js';
 
 const NOTHING_CHOSEN = { ...NO_SELECTION, word: null, rival: null };
@@ -64,7 +64,7 @@ export function initialSelection(translation, linkedSelection) {
 /** Add the most informative row to a selection. */
 function withInformativeRow(translation, selection) {
   const clamped = { ...selection, ...clampSelection(translation, { ...state, ...selection }) };
-  return { ...clamped, row: informativeRow(translation, clamped, state) };
+  return { ...clamped, row: findInformativeRow(translation, clamped, state) };
 }
 
 const ids = (tokens) => tokens.map((token) => token.id).join();

@@ -174,11 +174,11 @@ class WhatIfTab {
       async (signal) => {
         const { turn } = this.latest;
         await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
-        if (turn !== this.latest.turn) return null;
+        if (turn !== this.latest.generation) return null;
         try {
           return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
         } catch (error) {
-          if (turn === this.latest.turn) {
+          if (turn === this.latest.generation) {
             this.isRejected = true;
             this.onAnswer(null, translation); // the old result belongs to other interventions
             this.errorNote.moveToField(error.fault);
