@@ -47,7 +47,7 @@ function attentionText(source, view, highlight) {
   if (weight !== weight) return fillElements(t('says_masked'), names);
   if (view.effects) return effectText(view, [row, column], names);
   const heads = view.maximum ? 'max' : view.layer === 'mean' || view.head === 'mean' ? 'mean' : 'one';
-  const numbers = heads === 'one' ? { layer: (source.numbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
+  const numbers = heads === 'one' ? { layer: (source.layerNumbers?.[view.layer] ?? view.layer) + 1, head: view.head + 1 } : {};
   const verbPhrase = t(`says_puts_${heads}`, { share: threeDecimals(weight), ...numbers });
   const sentence = t(source.rowVerb(view, row), { puts: verbPhrase });
   return fillElements(sentence, row ? { ...names, after: tokenName(source, view, 'rows', row - 1) } : names);

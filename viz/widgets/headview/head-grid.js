@@ -47,7 +47,7 @@ export class HeadGrid {
   /** Draws all heads of a source; `displayOptions`: display options. */
   draw(source, kind, displayOptions) {
     const rows = source.wallLayout(kind, displayOptions);
-    const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
+    const shape = JSON.stringify([rows, page.language, source.layered, source.layerNumbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);
       const hasAverages = rows.flat().some(({ head }) => head === 'mean');
@@ -84,7 +84,7 @@ export class HeadGrid {
     for (const row of rows) {
       const [{ layer }] = row;
       if (layer === 'mean') cells.push(gap('gap-row'));
-      cells.push(caption(shortNames[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
+      cells.push(caption(shortNames[layer] ?? t('layer_short', { layer: (source.layerNumbers?.[layer] ?? layer) + 1 }), 'row'));
       for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, createThumbnail(source, head));
     }
     return cells;

@@ -13,7 +13,7 @@ import { RecordingSource } from '../recording/recording-source.js';
 const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'loadedMaps'];
 
 export class RecordingComparison {
-  /** `onComparable(isComparable)` is called on each draw. `isComparable` is true if both recordings have the same tokens. */
+  /** `onComparable(isComparable)` is called on each draw; `isComparable`: whether both recordings have the same tokens. */
   constructor(element, recordings, store, onComparable) {
     element.classList.add('explorer', 'both');
     this.onComparable = onComparable;
@@ -54,7 +54,7 @@ export class RecordingComparison {
     this.title.textContent = t('compare_both');
     const hasKind = this.recordings.every((recording) => recording.kinds.includes(kind));
     const labelTexts =
-      hasKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
+      hasKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(getLabels)));
     this.views = null;
     this.maps.hidden = !hasKind || labelTexts[0] !== labelTexts[1];
     this.description.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
@@ -76,4 +76,4 @@ export class RecordingComparison {
   }
 }
 
-const labels = (items) => items.map(({ label }) => label);
+const getLabels = (items) => items.map(({ label }) => label);

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
 import { browserLanguage, setLanguage } from '../core/i18n.js';
-import { MAX_LEVEL, Recording, RecordingView, inflate, initialState } from '../recording/recording-view.js';
+import { MAX_LEVEL, Recording, RecordingView, inflateMaps, createViewStore } from '../recording/recording-view.js';
 import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
 import { followNotebook, findFrame } from './environment.js';
@@ -46,13 +46,13 @@ async function openRecordings(root, { views, maps, pinned }, host) {
     const levels = {};
     for (const kind of Object.keys(values.kinds)) {
       const bytes = maps[`${index} ${kind}`];
-      if (bytes) levels[kind] = await inflate(bytes);
+      if (bytes) levels[kind] = await inflateMaps(bytes);
     }
     const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, viewIndex: index }));
     recordings.push(new Recording(values, levels, requestMaps));
   }
   const [recording] = recordings;
-  const store = initialState(recording);
+  const store = createViewStore(recording);
   store.set({ ...parseSelection(recording, store.state, host.getSelection()), pinned: pinned ?? null });
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
   const recordingViews = recordings.map((shownRecording, index) => {
@@ -68,7 +68,7 @@ async function openRecordings(root, { views, maps, pinned }, host) {
   }
   host.onMessage(async (message, buffers) => {
     if (message.what !== 'maps') return;
-    const levels = await inflate(asUint8Array(buffers[0]));
+    const levels = await inflateMaps(asUint8Array(buffers[0]));
     const { place: viewIndex, heads } = message;
     recordings[viewIndex].receive(message, heads, levels, MAX_LEVEL);
     recordingViews[viewIndex].onMaps(message);
