@@ -6,7 +6,7 @@ const { VIEW_STATE, isComparing, createStore } = await import('../../viz/widgets
 const { headBelow, nextHead } = await import('../../viz/widgets/headview/head-navigation.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { formatCertain, errorBound, view } = await import('../../viz/widgets/core/map-view.js');
-const { highlightWeights, getHighlight, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
+const { getHighlightWeights, getHighlight, mergeHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
 
 test('two stores on one base share its values and keep their own', () => {
   const base = createStore({ kind: 'cross', layer: 0, palette: 'headlight' });
@@ -62,14 +62,14 @@ test('up and down keep the column, or the last one of a shorter row', () => {
 const VIEW = { rows: [{}, {}], columns: [{}, {}, {}], weights: Float32Array.of(0.5, 0.25, 0.25, 0.25, 0.75, NaN) };
 
 test('on each axis, hover takes precedence over a pin', () => {
-  const highlight = effectiveHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
+  const highlight = mergeHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
   assert.deepEqual(highlight, { rows: [1], columns: [2] });
-  assert.deepEqual(effectiveHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
+  assert.deepEqual(mergeHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
 });
 
 test('highlighted rows are averaged, columns are summed, and masked cells stay masked', () => {
-  assert.deepEqual([...highlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
-  assert.deepEqual([...highlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
+  assert.deepEqual([...getHighlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
+  assert.deepEqual([...getHighlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
   assert.ok(Number.isNaN(combinedWeights(VIEW, [1], [2])));
 });
 

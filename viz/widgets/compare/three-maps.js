@@ -8,7 +8,7 @@ import { Heatmap } from '../headview/heatmap.js';
 import { largestDifferences } from '../headview/largest-differences.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
 import { NumberTable } from '../headview/number-table.js';
-import { cellOfLabel, mountPointer } from '../headview/pointer.js';
+import { findLabelCell, mountPointer } from '../headview/pointer.js';
 import { rowLabelWidth } from '../headview/label-size.js';
 import { differenceKey, colourLegend } from '../parts/legend.js';
 import { headName } from '../parts/head-names.js';
@@ -32,7 +32,7 @@ export class ThreeMaps {
     this.pairs = make('div', { class: 'pairs' });
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
-    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
+    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? findLabelCell(event.target) ?? [null, null]), callbacks);
     new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.content)).observe(
       this.row,
     );

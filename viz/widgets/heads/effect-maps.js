@@ -63,9 +63,9 @@ export class EffectMaps {
   draw() {
     this.drawChoice();
     const { key, query } = this;
-    const needed = state.view === 'effect' && !this.tensors.has(key);
-    this.note.textContent = needed ? t('effect_loading') : this.summary();
-    if (!needed) {
+    const isNeeded = state.view === 'effect' && !this.tensors.has(key);
+    this.note.textContent = isNeeded ? t('effect_loading') : this.summary();
+    if (!isNeeded) {
       this.error.textContent = '';
       return this.latest.cancel();
     }

@@ -1,14 +1,14 @@
 // The cell that the headline describes, and its weight in every head.
 
 import { argMax, reduceCells } from '../core/map-view.js';
-import { combinedWeights, highlightWeights } from '../headview/highlights.js';
+import { combinedWeights, getHighlightWeights } from '../headview/highlights.js';
 
 /** The pinned cell, or the largest one of the pinned row or column; null without a pin. */
 export function markedCell(view, { row, column }) {
   const isInRange = (index, items) => index === null || index < items.length;
   if ((row === null && column === null) || !isInRange(row, view.rows) || !isInRange(column, view.columns)) return null;
   const pinned = { rows: row === null ? null : [row], columns: column === null ? null : [column] };
-  const highlightedWeights = highlightWeights(view, pinned);
+  const highlightedWeights = getHighlightWeights(view, pinned);
   return { row: row ?? argMax(highlightedWeights.rows), column: column ?? argMax(highlightedWeights.columns) };
 }
 

@@ -38,7 +38,7 @@ const printedRow = ({ weights, columns }, row) =>
   [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
 
 /** All exercises of a map: reading it, and calculating with the numbers of one row. @returns {Exercise[]} */
-export function exercisesFor(map, late) {
+export function makeExercises(map, late) {
   const reading = clearRows(map, late).map(({ query, key, weight }) => ({
     kind: late ? 'asks_late' : 'asks',
     values: { word: query },

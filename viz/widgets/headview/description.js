@@ -3,7 +3,7 @@
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { WEIGHT_ERROR, formatCertain, errorBound, argMax, signed, threeDecimals } from '../core/map-view.js';
 import { sentenceGap, t } from '../core/i18n.js';
-import { hasHighlight, highlightWeights, combinedWeights, sumEffects } from './highlights.js';
+import { hasHighlight, getHighlightWeights, combinedWeights, sumEffects } from './highlights.js';
 
 const LETTER_PX = 10.7; // mean width of a headline letter at the default size
 const LONG_LINE_FACTOR = 1.25; // lettersPerLine per line with the class `long`, relative to the default size
@@ -39,7 +39,7 @@ export function mountDescription(element) {
 const tokenName = (source, view, axis, index) => make('b', {}, source.name(view, axis, [index]));
 
 function attentionText(source, view, highlight) {
-  const weights = highlightWeights(view, highlight);
+  const weights = getHighlightWeights(view, highlight);
   const row = highlight.rows?.[0] ?? argMax(weights.rows);
   const column = highlight.columns?.[0] ?? argMax(weights.columns);
   const weight = combinedWeights(view, [row], [column]);
@@ -73,7 +73,7 @@ function effectRival(rival) {
 
 /** Describes a cell of a comparison: the highlighted one, or the one that differs most in the highlighted row or column. */
 function differenceText(source, otherView, view, highlight) {
-  const [first, second] = [highlightWeights(otherView, highlight), highlightWeights(view, highlight)];
+  const [first, second] = [getHighlightWeights(otherView, highlight), getHighlightWeights(view, highlight)];
   const gap = (axis) => argMax(second[axis].map((weight, index) => Math.abs(first[axis][index] - weight)));
   const [row, column] = [highlight.rows?.[0] ?? gap('rows'), highlight.columns?.[0] ?? gap('columns')];
   const [a, b] = [otherView, view].map((mapView) => combinedWeights(mapView, [row], [column]));

@@ -72,12 +72,12 @@ export class HeadGrid {
     const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
     const shortNames = { mean: source.averageName ?? t('mean_short'), max: t('maximum_short') };
-    const across = rows[0].map(({ head }) => head);
-    const headCount = across.filter((head) => typeof head === 'number').length;
+    const heads = rows[0].map(({ head }) => head);
+    const headCount = heads.filter((head) => typeof head === 'number').length;
     this.element.style.setProperty('--heads', headCount);
-    this.element.style.setProperty('--average-columns', across.length - headCount);
+    this.element.style.setProperty('--average-columns', heads.length - headCount);
     const cells = [caption('')];
-    for (const head of across) {
+    for (const head of heads) {
       if (head === 'mean') cells.push(gap('gap'));
       cells.push(caption(shortNames[head] ?? head + 1));
     }
@@ -180,11 +180,11 @@ function colourLevels(map, rows, scale) {
 /** Maximum level of the cells that share a pixel; -1 if all of them are masked. */
 function maxPool(levels, [rowCount, columnCount], [height, width]) {
   const maxima = new Float32Array(width * height).fill(-1);
-  const across = Int32Array.from({ length: columnCount }, (_, column) => Math.floor((column * width) / columnCount));
+  const pixelColumns = Int32Array.from({ length: columnCount }, (_, column) => Math.floor((column * width) / columnCount));
   for (let row = 0, cell = 0; row < rowCount; row++) {
     const first = Math.floor((row * height) / rowCount) * width;
     for (let column = 0; column < columnCount; column++, cell++) {
-      const pixel = first + across[column];
+      const pixel = first + pixelColumns[column];
       if (levels[cell] > maxima[pixel]) maxima[pixel] = levels[cell]; // false for NaN
     }
   }

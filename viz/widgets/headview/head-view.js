@@ -13,15 +13,15 @@ import { currentViewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
 import { defaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
-import { NO_HIGHLIGHT, getHighlight, effectiveHighlight } from './highlights.js';
+import { NO_HIGHLIGHT, getHighlight, mergeHighlight } from './highlights.js';
 import { headBelow, nextHead } from './head-navigation.js';
-import { mountPointer, cellOfElement } from './pointer.js';
+import { mountPointer, findCell } from './pointer.js';
 import { mountReadout } from './readout.js';
 import { mountDescription } from './description.js';
 import { shadeStrips } from './shading.js';
 import { freezeHeights } from './stable-layout.js';
 import { mountTokenStrips } from './token-strips.js';
-import { writtenSize, hideUnwrittenTokens } from './unwritten.js';
+import { countWrittenCells, hideUnwrittenTokens } from './unwritten.js';
 import { mountHeadWall } from './head-wall.js';
 
 const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
@@ -205,7 +205,7 @@ class HeadView {
 
   drawStatus() {
     const viewMode = currentViewMode(this.viewModes, this.store.state);
-    const highlight = effectiveHighlight(this.currentMarks());
+    const highlight = mergeHighlight(this.currentMarks());
     replace(
       this.description,
       ...(this.otherView ? [differenceText(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
@@ -223,7 +223,7 @@ class HeadView {
     if (!this.view || !this.isVisible()) return;
     const { source, view, otherView } = this;
     const currentMarks = this.currentMarks();
-    const highlight = effectiveHighlight(currentMarks);
+    const highlight = mergeHighlight(currentMarks);
     if (this.strips) shadeStrips(this.strips, source, view, highlight, this.store.state);
     if (this.parts.has('written')) this.hideUnwritten();
     this.maps.highlight(currentMarks);
@@ -237,7 +237,7 @@ class HeadView {
   hideUnwritten() {
     const { written } = this.store.state;
     const { translation } = this.source;
-    this.maps.hideUnwritten(writtenSize(translation, this.view, written));
+    this.maps.hideUnwritten(countWrittenCells(translation, this.view, written));
     hideUnwrittenTokens(this.strips?.elements() ?? [], translation.target, written);
   }
 
@@ -249,7 +249,7 @@ class HeadView {
 
   /** Row and column under the pointer, on a map, a label or a token of the sentences. */
   cellUnder(event) {
-    return this.source.mapped ? (this.maps.cellAt(event) ?? cellOfElement(this.source, this.view, event.target)) : null;
+    return this.source.mapped ? (this.maps.cellAt(event) ?? findCell(this.source, this.view, event.target)) : null;
   }
 
   moveHead(step) {

@@ -10,16 +10,17 @@ import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } fr
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
-import { hasHighlight, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
-import { DENSE_FROM, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
+import { hasHighlight, getHighlightLevels, getHighlightWeights, mergeHighlight, combinedWeights, sumEffects } from './highlights.js';
+import { MAX_UNSCROLLED_TOKENS, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
 import { stableSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
 const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
 const MAX_CELL_HEIGHT = 38; // pixels
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
-const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
+const MIN_GROWTH_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
+const TOOLTIP_WIDTH = 90; // pixels; near the right edge, the tooltip is on the left of its cell
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
@@ -90,16 +91,16 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
-    const isDense = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
-    const natural = {
+    const isTooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
+    const isDense = rows.length > MAX_UNSCROLLED_TOKENS || columns.length > MAX_UNSCROLLED_TOKENS || isTooNarrow;
+    const currentSizes = {
       columns: columns.length,
       label: rowLabelWidth(this.view, this.displayOptions.fit),
       above: columnLabelHeight(columns),
     };
-    this.fixedSizes = this.displayOptions.still ? stableSizes(this.fixedSizes, natural) : null;
-    const { columns: columnCount, above } = this.fixedSizes ?? natural;
-    const scale = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
+    this.fixedSizes = this.displayOptions.still ? stableSizes(this.fixedSizes, currentSizes) : null;
+    const { columns: columnCount, above } = this.fixedSizes ?? currentSizes;
+    const scale = Math.max(1, Math.min(1.5, width / MIN_GROWTH_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
     if (isDense && !this.displayOptions.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
@@ -197,9 +198,9 @@ export class Heatmap {
 
   /** Shades the highlighted labels, frames the hovered and pinned rows and columns, and shows the cell's value. */
   highlight(marks) {
-    const highlight = effectiveHighlight(marks);
+    const highlight = mergeHighlight(marks);
     const { hover, pinned } = marks;
-    this.labels.highlight(highlight, highlightLevels(this.view, highlight, this.displayOptions.scale));
+    this.labels.highlight(highlight, getHighlightLevels(this.view, highlight, this.displayOptions.scale));
     this.grid.classList.toggle('lit', hasHighlight(highlight));
     const unpinnedHover = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
     this.outlineCells('row', pinned.rows);
@@ -236,15 +237,15 @@ export class Heatmap {
   scrollIntoView(highlight) {
     if (!hasHighlight(highlight)) return;
     const { element } = this;
-    const weights = highlightWeights(this.view, highlight);
+    const weights = getHighlightWeights(this.view, highlight);
     const centre = [
       (highlight.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
       (highlight.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
     ];
     const visible = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
-      const before = element[name];
-      if (centre[axis] < before || centre[axis] + 2 * this.cellWidth > before + visible[axis])
+      const offset = element[name];
+      if (centre[axis] < offset || centre[axis] + 2 * this.cellWidth > offset + visible[axis])
         element[name] = centre[axis] - visible[axis] / 2;
     }
   }
@@ -260,9 +261,9 @@ export class Heatmap {
     else tooltip.textContent = this.difference ? signed(weight, 3) : threeDecimals(weight);
     const [width] = this.size;
     const [row, column] = [rows[0], columns.at(-1)];
-    const left = column * cellWidth > width - 90 && column * cellWidth > 90;
-    tooltip.style.left = left ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
-    tooltip.style.right = left ? `${width - column * cellWidth + 5}px` : 'auto';
+    const isLeft = column * cellWidth > width - TOOLTIP_WIDTH && column * cellWidth > TOOLTIP_WIDTH;
+    tooltip.style.left = isLeft ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
+    tooltip.style.right = isLeft ? `${width - column * cellWidth + 5}px` : 'auto';
     tooltip.style.top = `${Math.max(0, row * cellHeight + cellHeight / 2 - 10)}px`;
   }
 

@@ -21,7 +21,7 @@ export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
 });
 
 /** Effective highlight: per axis the hover, else the pin. */
-export function effectiveHighlight({ hover, pinned }) {
+export function mergeHighlight({ hover, pinned }) {
   const indicesOn = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
   return { rows: indicesOn('rows'), columns: indicesOn('columns') };
 }
@@ -37,7 +37,7 @@ export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
   rows.reduce((all, row) => all + columns.reduce((sum, column) => sum + effects[row * length + column], 0), 0);
 
 /** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
-export function highlightWeights(view, { rows, columns }) {
+export function getHighlightWeights(view, { rows, columns }) {
   const weighAll = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
   if (rows?.length) return { columns: weighAll(view.columns, (column) => combinedWeights(view, rows, [column])) };
   if (columns?.length) return { rows: weighAll(view.rows, (row) => combinedWeights(view, [row], columns)) };
@@ -47,11 +47,11 @@ export function highlightWeights(view, { rows, columns }) {
 /** Largest weight, never zero; used for normalisation. */
 export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(all, weight || 0), 1e-9);
 
-/** `highlightWeights` scaled to levels from 0 to 1, for shading. */
-export function highlightLevels(view, marks, scale) {
+/** `getHighlightWeights` scaled to levels from 0 to 1, for shading. */
+export function getHighlightLevels(view, marks, scale) {
   const scaled = (weights) => {
     const maximum = maxWeight(weights);
     return Array.from(weights, (weight) => colourLevel(weight, maximum, scale));
   };
-  return Object.fromEntries(Object.entries(highlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
+  return Object.fromEntries(Object.entries(getHighlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
 }

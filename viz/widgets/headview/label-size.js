@@ -4,7 +4,7 @@ import { isNarrow } from '../core/dom.js';
 import { isUpright } from '../parts/column-name.js';
 import { rowText } from '../parts/row-name.js';
 
-export const DENSE_FROM = 44; // tokens; longer maps scroll or shrink
+export const MAX_UNSCROLLED_TOKENS = 44; // tokens; longer maps scroll or shrink
 const FONT_SIZE = 14; // pixels
 
 /** @type {CanvasRenderingContext2D | null} */
@@ -31,7 +31,7 @@ const namesTwoWords = (rows) => rows.some(({ read }) => read);
 /** Width of the row labels in pixels: that of the widest label, within bounds. `fit`: dense maps do not scroll. */
 export function rowLabelWidth({ rows, columns }, fit) {
   const twoWords = namesTwoWords(rows);
-  if ((rows.length > DENSE_FROM || columns.length > DENSE_FROM) && fit) return twoWords ? 116 : 76;
+  if ((rows.length > MAX_UNSCROLLED_TOKENS || columns.length > MAX_UNSCROLLED_TOKENS) && fit) return twoWords ? 116 : 76;
   const maxWidth = isNarrow() ? (twoWords ? 112 : 86) : twoWords ? 164 : 116;
   return Math.ceil(Math.min(maxWidth, Math.max(isNarrow() ? 40 : 76, maxLabelWidth(rows) + 18)));
 }

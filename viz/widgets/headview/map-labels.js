@@ -46,7 +46,7 @@ export class MapLabels {
     this.columns.style.height = `${columnHeight}px`;
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
-    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / TICK_STEP) }, (_, ten) => TICK_STEP * (ten + 1) - 1) : []);
+    const getTicks = (count) => (tiny ? Array.from({ length: Math.floor(count / TICK_STEP) }, (_, ten) => TICK_STEP * (ten + 1) - 1) : []);
     const width = columns.length * cellWidth;
     // Dense axes show only the words that have space. Tokens without a text are labelled by their number, which is a tick already.
     const word = (item, index, style) =>
@@ -56,13 +56,13 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
-      ...tens(columns.length).flatMap((position) => word(columns[position], position, columnWordStyle(position, cellWidth, width))),
+      ...getTicks(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
+      ...getTicks(columns.length).flatMap((position) => word(columns[position], position, columnWordStyle(position, cellWidth, width))),
     );
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
-      ...tens(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
+      ...getTicks(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
       ...wordRows.flatMap((index) => word(rows[index], index, `right:30px;top:${(index + 0.5) * cellHeight - 6}px`)),
     );
   }

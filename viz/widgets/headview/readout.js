@@ -3,7 +3,7 @@
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { hasHighlight, highlightWeights, combinedWeights } from './highlights.js';
+import { hasHighlight, getHighlightWeights, combinedWeights } from './highlights.js';
 
 export function mountReadout(element) {
   const value = make('span', { class: 'value numeric' });
@@ -27,7 +27,7 @@ function readoutText(source, view, highlight, missing) {
     return { value: fourDecimals(defaults[strongest]), words: source.defaultText(view, strongest) };
   }
   if (!hasHighlight(highlight)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
-  const highlightedWeights = highlightWeights(view, highlight);
+  const highlightedWeights = getHighlightWeights(view, highlight);
   const rows = highlight.rows ?? [argMax(highlightedWeights.rows)];
   const columns = highlight.columns ?? [argMax(highlightedWeights.columns)];
   const name = (axis, indices) => make('b', {}, source.name(view, axis, indices));

@@ -2,7 +2,7 @@
 
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { colourLevel } from '../core/map-view.js';
-import { highlightWeights, maxWeight } from './highlights.js';
+import { getHighlightWeights, maxWeight } from './highlights.js';
 
 const SCROLL_MARGIN = 52; // pixels kept above a token that is scrolled into view
 
@@ -17,7 +17,8 @@ export function paint(element, strength, palette) {
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
 export function tokenStrengths(source, view, highlight, scale) {
   const defaults = source.defaultWeights?.(view);
-  const highlightedWeights = highlight.rows || highlight.columns || !defaults ? highlightWeights(view, highlight) : { columns: defaults };
+  const highlightedWeights =
+    highlight.rows || highlight.columns || !defaults ? getHighlightWeights(view, highlight) : { columns: defaults };
   const [axis, weights] = Object.entries(highlightedWeights)[0] ?? [];
   const indexByKey = new Map();
   if (!axis) return () => undefined;

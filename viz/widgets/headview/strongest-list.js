@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { formatCertain, errorBound, fourDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { rowText } from '../parts/row-name.js';
-import { highlightWeights } from './highlights.js';
+import { getHighlightWeights } from './highlights.js';
 
 const MAX_LISTED = 6; // cells of a map, or tokens of a row or column
 
@@ -18,7 +18,7 @@ export function mountStrongestList(element, { sums = false } = {}) {
     const ranked = entries.filter(([, weight]) => weight === weight).sort((a, b) => b[1] - a[1]);
     const fullWeight = source.relative ? Math.max(1e-9, ranked[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
-    const sum = sums && highlight.rows && !view.maximum ? sumUnmasked(highlightWeights(view, highlight).columns ?? []) : 0;
+    const sum = sums && highlight.rows && !view.maximum ? sumUnmasked(getHighlightWeights(view, highlight).columns ?? []) : 0;
     const rows = ranked.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / fullWeight)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
@@ -40,7 +40,7 @@ export function nameWithNumber(name, items, index) {
 
 function listEntries(source, view, highlight) {
   const defaults = source.defaultWeights?.(view);
-  const highlightedWeights = highlightWeights(view, highlight);
+  const highlightedWeights = getHighlightWeights(view, highlight);
   const weights = highlightedWeights.columns ?? highlightedWeights.rows ?? defaults;
   if (!weights) {
     const columnCount = view.columns.length;

@@ -6,7 +6,7 @@ import { axes, nearestHead, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { Comparison, differenceText } from '../headview/comparison.js';
 import { getHighlight } from '../headview/highlights.js';
-import { mountPointer, cellOfElement } from '../headview/pointer.js';
+import { mountPointer, findCell } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
 
@@ -35,7 +35,7 @@ export class RecordingComparison {
     const cellAt = (event) =>
       this.views &&
       (this.comparison.maps.find(({ plane }) => plane.contains(event.target))?.cellAt(event) ??
-        cellOfElement(this.sources[0], this.views[0], event.target));
+        findCell(this.sources[0], this.views[0], event.target));
     mountPointer(this.head, cellAt, {
       onHover: (hoverRow, hoverColumn) => store.set({ hoverRow, hoverColumn }),
       onPin: (row, column) => store.set({ row, column }),

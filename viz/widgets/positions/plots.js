@@ -3,7 +3,7 @@
 import { replace } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { toNumbers } from './figure-block.js';
 
 const FIXED = { showlegend: false, dragmode: false, autosize: true, margin: { l: 52, r: 8, t: 8, b: 44 }, hovermode: 'closest' };
@@ -26,7 +26,7 @@ export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, 
   const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
   const shapes = marked === null ? [] : [frame(marked, rows)];
   drawPlot(plotly, block, [heatmap], { template, ...axes, height, shapes });
-  replace(block.legend, buckets ? null : colourRamp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
+  replace(block.legend, buckets ? null : makeColourRamp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
   block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low, high }));
   const head = ['', ...Array.from({ length: columns }, (_, column) => column)];
   const cells = (row) =>

@@ -5,8 +5,8 @@ import { scaleColour } from '../core/theme.js';
 import { errorBound, formatCertain, twoDecimals } from '../core/map-view.js';
 import { axisSide } from '../core/translation.js';
 import { t } from '../core/i18n.js';
-import { effectiveHighlight, getHighlight, highlightWeights, maxWeight } from '../headview/highlights.js';
-import { cellOfElement, mountPointer } from '../headview/pointer.js';
+import { mergeHighlight, getHighlight, getHighlightWeights, maxWeight } from '../headview/highlights.js';
+import { findCell, mountPointer } from '../headview/pointer.js';
 
 const OVERLAY_OPACITY = 0.6; // as in `viz/export/head_drawings.py`
 const MIN_LARGEST = 1e-4; // smaller weights are shown as 0.0000, so their colours are not scaled up
@@ -23,13 +23,13 @@ export function mountPicture(headView, { picture, source: tokens }) {
   const caption = make('p', { class: 'quiet' });
   const element = make('div', { class: 'picture' }, make('div', { class: 'picture-frame' }, image, grid), caption);
   headView.element.prepend(element);
-  const cellAt = (event) => headView.view && cellOfElement(headView.source, headView.view, event.target);
+  const cellAt = (event) => headView.view && findCell(headView.source, headView.view, event.target);
   mountPointer(grid, cellAt, headView.callbacks);
 
   /** Shades the patches, and updates the caption. Masked patches stay clear. */
   return function shade() {
     const { view, store } = headView;
-    const highlight = effectiveHighlight(getHighlight(store.state));
+    const highlight = mergeHighlight(getHighlight(store.state));
     const weights = getPatchWeights(view, highlight, picture);
     const largest = maxWeight([...weights.values()]);
     const highlightedPatches = getHighlightedPatches(view, highlight, picture);
@@ -48,7 +48,7 @@ const formatOverlayColour = ([red, green, blue]) => `rgb(${red} ${green} ${blue}
 
 /** Map from patch index to its weight in the highlighted row, else column; empty if the weights are not on source tokens. */
 function getPatchWeights(view, highlight, picture) {
-  const [axis, weights] = Object.entries(highlightWeights(view, highlight))[0] ?? [];
+  const [axis, weights] = Object.entries(getHighlightWeights(view, highlight))[0] ?? [];
   const patches = new Map();
   if (!axis || axisSide(view.kind, axis) !== 'source') return patches;
   for (const [index, { places }] of view[axis].entries()) {
@@ -76,7 +76,7 @@ function makeCaption({ source, view }, highlight, weights, largest, picture) {
 
 /** Weight of a row on tokens without a patch, summed; null if all tokens have patches. */
 function sumTextWeights(view, highlight, picture) {
-  const { columns } = highlightWeights(view, highlight);
+  const { columns } = getHighlightWeights(view, highlight);
   const others = view.columns.flatMap(({ places }, index) => (picture.places[places[0]] === null ? [columns[index] || 0] : []));
   return others.length ? others.reduce((sum, weight) => sum + weight, 0) : null;
 }

@@ -33,7 +33,7 @@ class TranslateWidget {
       onMessage: (message) => this.onMessage(message),
       onLost: () => this.onServerLost(),
     });
-    this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
+    this.backTranslation = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
     const form = buildForm(this, server);
     this.chooser = form.chooser;
@@ -188,7 +188,7 @@ class TranslateWidget {
 
   /** @param {TranslationMessage} message */
   onMessage(message) {
-    if (!this.tracker.accepts(message)) return;
+    if (!this.tracker.shouldHandle(message)) return;
     if (this.tracker.live) this.onLiveMessage(message);
     else this.onRequestMessage(message);
   }
@@ -199,7 +199,7 @@ class TranslateWidget {
       this.tokens = message.target;
       this.translationPanel.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
-    if (message.what === 'error' && !this.tracker.retriesLater(message)) {
+    if (message.what === 'error' && !this.tracker.scheduleBusyRetry(message)) {
       this.fail(message);
       if (!this.showLinkError(message.field)) this.abandonRequest();
     }
@@ -233,7 +233,7 @@ class TranslateWidget {
     set({ ...remainingInterventions(translation), translation, ...selection }); // permalinks set their interventions themselves
     this.fields.setAnswered(translation);
     this.draw();
-    this.readBack.follow(translation);
+    this.backTranslation.follow(translation);
   }
 
   fail(fault) {

@@ -7,7 +7,7 @@ import { view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { MapArea } from '../headview/map-area.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { interventions } from './interventions.js';
 
@@ -36,7 +36,7 @@ export class Difference {
     if (!pair) return;
     this.maps.show(null, subtract(pair), { name: t('whatif_difference') });
     this.maps.highlight(NO_HIGHLIGHT);
-    replace(this.legend, colourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
+    replace(this.legend, makeColourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
   }
 }
 
