@@ -27,7 +27,7 @@ class Deck {
   constructor() {
     this.views = read();
     this.isGuest = false; // whether these views came from a link or a file; localStorage then has the visitor's own views
-    this.removed = null; // the last removed view and its index, for undo
+    this.removedView = null; // the last removed view and its index, for undo
     this.presentation = new Presentation(this);
     this.panel = new Panel(this);
     this.toast = new Toast(() => this.open());
@@ -64,15 +64,15 @@ class Deck {
   }
 
   remove(position) {
-    this.removed = { view: this.views[position], index: position };
+    this.removedView = { view: this.views[position], index: position };
     this.setViews(this.views.filter((_, index) => index !== position));
   }
 
   undo() {
-    const { removed, views } = this;
-    this.removed = null;
-    if (!removed || views.length >= LIMITS.views) return; // views saved in the meantime took the last free slot
-    this.setViews([...views.slice(0, removed.index), removed.view, ...views.slice(removed.index)]);
+    const { removedView, views } = this;
+    this.removedView = null;
+    if (!removedView || views.length >= LIMITS.views) return; // views saved in the meantime took the last free slot
+    this.setViews([...views.slice(0, removedView.index), removedView.view, ...views.slice(removedView.index)]);
   }
 
   /** Stores a changed title or note. The list is not redrawn, because the visitor is typing. */
@@ -98,7 +98,7 @@ class Deck {
    * saved at once, except those of a lesson plan (`isPlan`).
    */
   receiveViews(views, isPlan = false) {
-    this.removed = null;
+    this.removedView = null;
     this.isGuest = isPlan || read().length > 0;
     this.views = views;
     this.onChange();
@@ -107,16 +107,16 @@ class Deck {
 
   /** Add the received views to the visitor's own, or replace them. */
   mergeViews(keepOwn) {
-    const all = keepOwn ? [...read(), ...this.views] : this.views;
+    const views = keepOwn ? [...read(), ...this.views] : this.views;
     this.isGuest = false;
-    this.removed = null;
-    this.setViews(all.slice(0, LIMITS.views));
+    this.removedView = null;
+    this.setViews(views.slice(0, LIMITS.views));
   }
 
   /** Restore the visitor's own views. */
   showOwnViews() {
     this.isGuest = false;
-    this.removed = null;
+    this.removedView = null;
     this.setViews(read());
   }
 

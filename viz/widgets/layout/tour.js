@@ -6,9 +6,9 @@ import { t } from '../core/i18n.js';
 import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisible } from './popover-position.js';
 
 const STORAGE_KEY = 'headlight-start';
-const find = (selector) => document.querySelector(`#panel-heads ${selector}`);
-const findRow = () => find('.rows .label.chosen') ?? find('.rows .label');
-const extendAcross = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
+const findInHeads = (selector) => document.querySelector(`#panel-heads ${selector}`);
+const findRow = () => findInHeads('.rows .label.chosen') ?? findInHeads('.rows .label');
+const extendToPlane = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
 /**
  * The steps. `getParts()` returns the elements of the target, and `getExtraBox()` one more rectangle. If the target and the card
@@ -19,10 +19,10 @@ const STEPS = [
   {
     name: 'row',
     getParts: () => [findRow()],
-    getExtraBox: () => extendAcross(findRow()?.getBoundingClientRect(), find('.plane')?.getBoundingClientRect()),
+    getExtraBox: () => extendToPlane(findRow()?.getBoundingClientRect(), findInHeads('.plane')?.getBoundingClientRect()),
   },
-  { name: 'head', getParts: () => [find('.wall-grid [aria-selected=true]') ?? find('.wall-grid .thumb')] },
-  { name: 'kinds', getParts: () => [find('.kinds .choices')] },
+  { name: 'head', getParts: () => [findInHeads('.wall-grid [aria-selected=true]') ?? findInHeads('.wall-grid .thumb')] },
+  { name: 'kinds', getParts: () => [findInHeads('.kinds .choices')] },
   { name: 'try', getParts: () => [document.querySelector('.tabs')] },
 ];
 
@@ -96,7 +96,7 @@ export class Tour {
     }
     this.stepIndex = Math.max(0, index);
     this.draw();
-    const ring = this.ringTargets();
+    const ring = this.getRingBox();
     const { offsetHeight: height } = this.card;
     if (ring && !fitsBeside(ring, height))
       scrollBy({ top: scrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
@@ -131,7 +131,7 @@ export class Tour {
   }
 
   /** The rectangle of the ring, around the target or its last part. */
-  ringTargets() {
+  getRingBox() {
     const { getParts, getExtraBox } = STEPS[this.stepIndex];
     const rectangles = [...getParts().map((part) => part?.getBoundingClientRect()), getExtraBox?.()].filter(
       (rectangle) => rectangle?.width,
@@ -141,7 +141,7 @@ export class Tour {
   }
 
   position() {
-    const ring = this.ringTargets();
+    const ring = this.getRingBox();
     this.ring.hidden = !ring || !isVisible(ring);
     if (ring) setPixels(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
     const { offsetWidth: width, offsetHeight: height } = this.card;

@@ -28,14 +28,14 @@ export class LanguageHint {
     this.key = key;
     replace(
       this.element,
-      ...(hint ? this.offerElements(hint) : []),
+      ...(hint ? this.makeOffers(hint) : []),
       adaptations.length ? make('span', { class: 'unread' }, adaptations.map((name) => t(`adaptation_${name}`)).join(sentenceGap())) : null,
       unknownWords.length ? make('span', { class: 'unread' }, ...unknownWords) : null,
     );
   }
 
   /** The detected language, and buttons for models that translate from it. */
-  offerElements(hint) {
+  makeOffers(hint) {
     const detected = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, index) => this.button(offer, index));
     const description = buttons.length ? detected : `${detected} ${t('hint_reads', { name: languageName(hint.reads) })}`;

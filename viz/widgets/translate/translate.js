@@ -6,7 +6,7 @@ import { remainingInterventions } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
-import { fallbackFor, isSameRequest, liveSelection, initialSelection, requestFromLink } from './permalink-request.js';
+import { getFallback, isSameRequest, liveSelection, initialSelection, requestFromLink } from './permalink-request.js';
 import { BackTranslation } from './back-translation.js';
 import { buildForm } from './form-parts.js';
 import { RequestTracker } from './request-tracker.js';
@@ -175,7 +175,7 @@ class TranslateWidget {
   /** If a permalink's model or option is invalid, fall back to the default and show the error. */
   showLinkError(field) {
     const { linkedSelection, request } = this;
-    const fallback = linkedSelection ? fallbackFor(request, field, this.config.defaults) : undefined;
+    const fallback = linkedSelection ? getFallback(request, field, this.config.defaults) : undefined;
     if (fallback === undefined) return false;
     this.fields.resetOption(field);
     if (field === 'model') {
