@@ -4,7 +4,7 @@ import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { defaultHead } = await import('../../viz/widgets/core/default-head.js');
-const { selectionInKind, remapRow, findInformativeRow } = await import('../../viz/widgets/core/selection.js');
+const { selectInKind, remapRow, findInformativeRow } = await import('../../viz/widgets/core/selection.js');
 
 const SOURCES = ['Ich', 'habe', 'Bier', 'getrunken', '</s>'];
 const TARGETS = ['I', 'drank', 'beer', '</s>'];
@@ -65,16 +65,16 @@ test('there is a row even without a clear one, and none without rows', () => {
 
 test('in another kind, the selected word becomes the source word that it attends to', () => {
   const state = { ...HEAD, ...PLAIN, row: 1, lastHeads: {} };
-  const selection = selectionInKind(translated([rowsAt(0, 3, 2, 4)]), state, 'encoder');
+  const selection = selectInKind(translated([rowsAt(0, 3, 2, 4)]), state, 'encoder');
   assert.deepEqual([selection.kind, selection.layer, selection.head, selection.row], ['encoder', 0, 1, 3]); // the head of the previous token
-  const crossSelection = selectionInKind(translated([rowsAt(0, 3, 2, 4)]), { ...state, ...selection, head: 0 }, 'cross');
+  const crossSelection = selectInKind(translated([rowsAt(0, 3, 2, 4)]), { ...state, ...selection, head: 0 }, 'cross');
   assert.deepEqual([crossSelection.layer, crossSelection.head, crossSelection.row], [0, 0, 1]);
   assert.deepEqual(crossSelection.lastHeads.encoder, { layer: 0, head: 0 });
 });
 
 test('for a shifted head, the translated word is in the next row', () => {
   const after = translated([rowsAt(4, 0, 3, 2)], { layer: 0, head: 0, shift: 1 });
-  const selection = selectionInKind(after, { ...HEAD, ...PLAIN, row: 1, lastHeads: { encoder: { layer: 0, head: 0 } } }, 'encoder');
+  const selection = selectInKind(after, { ...HEAD, ...PLAIN, row: 1, lastHeads: { encoder: { layer: 0, head: 0 } } }, 'encoder');
   assert.deepEqual([selection.head, selection.row], [0, 3]);
 });
 

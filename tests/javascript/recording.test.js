@@ -6,7 +6,7 @@ const { Recording } = await import('../../viz/widgets/core/recording.js');
 const { MAX_LEVEL, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
 const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
 const { getSelection, parseSelection } = await import('../../viz/widgets/notebook/selection-sync.js');
-const { nameWithNumber } = await import('../../viz/widgets/headview/strongest-list.js');
+const { addItemNumber } = await import('../../viz/widgets/headview/strongest-list.js');
 const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
@@ -99,7 +99,7 @@ test('of equal words each has its number on the axis', () => {
   const items = tokens(['the', 'cat', 'the']);
   const text = (node) => (typeof node === 'object' ? node.nodes.map(text).join('') : String(node));
   assert.deepEqual(
-    items.map((_, place) => text(nameWithNumber(items[place].label, items, place))),
+    items.map((_, place) => text(addItemNumber(items[place].label, items, place))),
     ['the 1', 'cat', 'the 3'],
   );
 });

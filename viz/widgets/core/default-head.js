@@ -11,7 +11,7 @@ export const isWord = ({ special, label }) => !special && LETTER_PATTERN.test(la
 /** The head that is shown first: the server's choice, else the most informative one. */
 export function defaultHead(translation) {
   const { opening } = translation;
-  return opening ? { layer: opening.layer, head: opening.head } : mostInformativeHead(translation);
+  return opening ? { layer: opening.layer, head: opening.head } : findMostInformativeHead(translation);
 }
 
 /** Position of the initial row's token if this is the default head, else null. */
@@ -36,7 +36,7 @@ export function getAligningHead(translation) {
  * source words and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
  * a head that aligns every word scores one.
  */
-export function mostInformativeHead(translation) {
+export function findMostInformativeHead(translation) {
   const wordPositions = (tokens) => tokens.flatMap((token, index) => (isWord(token) ? [index] : []));
   const [rows, columns] = [wordPositions(translation.target), wordPositions(translation.source)];
   const scores = [];

@@ -102,7 +102,7 @@ export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
  * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four
  * decimals, because quantisation cells end where rounding changes (core/weight-decoding.js). Sums and means may not.
  */
-export function errorBound(view, weight, rows, columns) {
+export function computeErrorBound(view, weight, rows, columns) {
   const countTokens = (items) => items.reduce((count, { places }) => count + (places?.length ?? 1), 0);
   const [queries, keys] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
   const isSingle = countTokens(queries) === 1 && countTokens(keys) === 1;
@@ -162,8 +162,8 @@ export function argMax(values) {
   return maxIndex;
 }
 
-export const rowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
-export const columnWeights = ({ weights, rows, columns }, column) =>
+export const getRowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
+export const getColumnWeights = ({ weights, rows, columns }, column) =>
   Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Position of a weight on the colour scale, from 0 to 1. */

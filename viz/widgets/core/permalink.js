@@ -132,7 +132,7 @@ export function clampSelection(translation, selection) {
 }
 
 /** The selection of a permalink. Missing values are the defaults, or the most informative head and row. */
-export function selectionFor(translation, { request, language, tab, ...linked }) {
+export function chooseSelection(translation, { request, language, tab, ...linked }) {
   const best = translation.tensors.cross && defaultHead(translation);
   const hasNoHead = ['kind', 'layer', 'head'].every((name) => linked[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation

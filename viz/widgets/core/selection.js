@@ -49,7 +49,7 @@ export function remapRow(translation, { kind, row, words, special }, changes) {
  * The selection after a change of kind: the head last selected in that kind, else its most informative one. The pinned
  * word stays pinned; if the rows of the new kind are the other sentence's, its aligned word is pinned instead.
  */
-export function selectionInKind(translation, state, kind) {
+export function selectInKind(translation, state, kind) {
   const { kind: oldKind, layer, head, row, lastHeads } = state;
   const selection = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? chooseHead(translation, kind)) };
   const headHistory = { lastHeads: { ...lastHeads, [oldKind]: { layer, head } } };

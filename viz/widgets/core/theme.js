@@ -25,7 +25,7 @@ export function switchTheme() {
 export const colour = (name) => themes[state.theme].variables[`--${name}`];
 
 /** A colour scale in Plotly's format. */
-export function plotlyScale(name) {
+export function getPlotlyScale(name) {
   const samples = themes[state.theme].scales[name];
   return samples.map((hex, index) => [index / (samples.length - 1), hex]);
 }

@@ -6,7 +6,7 @@ import { axes } from './map-view.js';
  * Position of the target token to explain: the first token of the pinned row or, in the encoder, whose rows are source
  * words, the chosen token. Null: none.
  */
-export function wordPosition(translation, selection) {
+export function getWordPosition(translation, selection) {
   const { kind, row, word } = selection;
   const pinned = kind === 'encoder' || row === null ? null : axes(translation, kind, selection).rows[row];
   return pinned?.places[0] ?? word;
@@ -24,4 +24,4 @@ export const wordLabel = (translation, { words }, place) =>
   axes(translation, 'cross', { words, special: true }).rows.find(({ places }) => places.includes(place)).label;
 
 /** The rival chosen for the word at this position: {place, id}, with the ID null for none; null for the default. */
-export const chosenRival = ({ rival }, place) => (rival?.place === place ? rival : null);
+export const getChosenRival = ({ rival }, place) => (rival?.place === place ? rival : null);

@@ -3,15 +3,15 @@
 import { formatPermalink } from '../core/permalink.js';
 import { set } from '../core/state.js';
 import { Presentation } from './presentation.js';
-import { defaultTitle } from './default-title.js';
+import { makeDefaultTitle } from './default-title.js';
 import { Panel } from './panel.js';
 import { Toast } from './toast.js';
-import { LIMITS, deckInLink, moveItem, read, decodeViews, write } from './saved-views.js';
+import { LIMITS, getDeckInLink, moveItem, read, decodeViews, write } from './saved-views.js';
 
 let deck = null;
 
 /** The permalink of the current view, without the language. */
-function currentHash() {
+function getCurrentHash() {
   const values = new URLSearchParams(formatPermalink().slice(1));
   values.delete('language');
   return `#${values}`;
@@ -45,12 +45,12 @@ class Deck {
       this.toast.show('deck_full', { count: LIMITS.views });
       return;
     }
-    const hash = currentHash();
+    const hash = getCurrentHash();
     if (hash.length > LIMITS.hash) {
       this.toast.show('deck_too_long');
       return;
     }
-    this.setViews([...this.views, { title: defaultTitle(), note: '', hash }]);
+    this.setViews([...this.views, { title: makeDefaultTitle(), note: '', hash }]);
     this.toast.show('deck_saved', { number: this.views.length });
   }
 
@@ -122,7 +122,7 @@ class Deck {
 
   /** Receive the deck of a permalink, or show an error. */
   async follow(hash) {
-    const views = await decodeViews(deckInLink(hash));
+    const views = await decodeViews(getDeckInLink(hash));
     if (views) this.receiveViews(views);
     else this.toast.show('deck_bad_link');
   }

@@ -103,4 +103,4 @@ async function limitStream(stream) {
 }
 
 /** The encoded deck in a URL hash; empty if it has none. */
-export const deckInLink = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';
+export const getDeckInLink = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';

@@ -1,25 +1,25 @@
 // Hover, clicks and keys on the words of the desk, as on the words of a map.
 
-import { argMax, rowWeights } from '../core/map-view.js';
+import { argMax, getRowWeights } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { findCellByKeys } from '../headview/pointer.js';
-import { desk, deskWordAt, deskWords } from '../parts/desk.js';
+import { desk, findDeskWord, listDeskWords } from '../parts/desk.js';
 
 const MIN_WEIGHT = 0.05; // minimum weight of a clicked source word in the pinned row for that row to stay pinned
 
 /** The interface of `mountTokenStrips`, for the words of the desk. */
-export const deskStrips = { elements: deskWords, strips: [] };
+export const deskStrips = { elements: listDeskWords, strips: [] };
 
 /** `isVisible()`: whether the view is visible. */
 export function mountDeskPointer(view, isVisible) {
   const { root, field } = desk();
   /** Position of the target token that an event chooses for the encoder's effects, where target tokens have no row; else null. */
   const findChosenToken = (event) => {
-    const position = isVisible() && state.kind === 'encoder' && state.view === 'effect' ? deskWordAt(event)?.dataset.place : undefined;
+    const position = isVisible() && state.kind === 'encoder' && state.view === 'effect' ? findDeskWord(event)?.dataset.place : undefined;
     return position === undefined ? null : Number(position);
   };
   const cellAt = (event) =>
-    isVisible() && view.view ? findCellByKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null];
+    isVisible() && view.view ? findCellByKeys(view.source, view.view, findDeskWord(event)?.dataset.keys) : [null, null];
   root?.addEventListener('pointermove', (event) => {
     if (event.pointerType === 'touch' || !isVisible()) return;
     const [row, column] = cellAt(event);
@@ -69,6 +69,6 @@ const isPinned = ({ row, column }) => row === state.row && column === state.colu
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
 function chooseColumnCell(view, column, row) {
-  const weights = Float32Array.from(view.rows, (_, index) => rowWeights(view, index)[column]);
+  const weights = Float32Array.from(view.rows, (_, index) => getRowWeights(view, index)[column]);
   return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
 }

@@ -2,7 +2,7 @@
 
 import { callWithRetry, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
-import { embedUrl } from '../core/embed.js';
+import { formatEmbedUrl } from '../core/embed.js';
 import { FIELDS, selectionValues } from '../core/fields.js';
 import { formatPermalink } from '../core/permalink.js';
 import { state } from '../core/state.js';
@@ -11,7 +11,7 @@ import { faultText, hasPhrase, t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 import { copyText, download, saveBytes } from '../parts/save.js';
 import { renderGif } from './gif-export.js';
-import { iframeSnippet, pythonSnippet } from './snippets.js';
+import { formatIframe, formatPythonSnippet } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
 const GROUPS = {
@@ -129,14 +129,14 @@ function formatPython(translation) {
   const request = isReranked && !reverseModel ? { ...query, prefix: null, target: translation.target.map(({ id }) => id) } : query;
   const defaults = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
   const selection = { kind: state.kind, ...shownHead(state) };
-  return pythonSnippet(request, selection, { ...defaults, ...translation.model.python_defaults }, reverseModel);
+  return formatPythonSnippet(request, selection, { ...defaults, ...translation.model.python_defaults }, reverseModel);
 }
 
 const CLIPBOARD_TEXTS = {
   link: () => new URL(formatPermalink(), location.href).href,
   iframe() {
     const { layer, head } = shownHead(state);
-    return iframeSnippet(embedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
+    return formatIframe(formatEmbedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
   python: () => formatPython(state.translation),
 };

@@ -7,7 +7,7 @@ import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { Question } from './question.js';
-import { markedCell } from './marked-cell.js';
+import { findMarkedCell } from './marked-cell.js';
 
 export class HeadNeeded extends Question {
   /** @param {import('../core/server.js').Server} server */
@@ -31,7 +31,7 @@ export class HeadNeeded extends Question {
   draw() {
     const { view: visible, source } = this.view;
     const { translation, kind } = state;
-    const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
+    const cell = visible && kind !== 'encoder' ? findMarkedCell(visible, state) : null;
     const { layer, head } = this.view.updateSelection();
     const single = typeof layer === 'number' && typeof head === 'number';
     this.element.hidden = !visible || !single;

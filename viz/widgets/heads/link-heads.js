@@ -10,7 +10,7 @@ import { shortName } from '../parts/head-names.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { sumEffects } from '../headview/highlights.js';
-import { markedCell, weightsOfCell } from './marked-cell.js';
+import { findMarkedCell, getCellWeights } from './marked-cell.js';
 
 const MAX_LISTED_HEADS = 4;
 const STRONG_FROM = 0.5; // minimum weight for a head to make the link
@@ -36,10 +36,10 @@ export class LinkHeads {
 
   draw() {
     const { view: visible, source, grid } = this.view;
-    const cell = visible && markedCell(visible, state);
+    const cell = visible && findMarkedCell(visible, state);
     this.element.hidden = !cell;
     if (!cell) return;
-    const heads = weightsOfCell(source, visible, state, cell);
+    const heads = getCellWeights(source, visible, state, cell);
     const name = (axis, index) => make('b', {}, source.name(visible, axis, [index]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));

@@ -2,7 +2,7 @@
 
 import { signedLevel } from '../core/effect-scale.js';
 import { replace, svg } from '../core/dom.js';
-import { desk, deskWords } from '../parts/desk.js';
+import { desk, listDeskWords } from '../parts/desk.js';
 import { mergeHighlight, getHighlight } from '../headview/highlights.js';
 
 const MIN_WEIGHT = 0.15; // smaller weights get no ribbon
@@ -17,7 +17,7 @@ const MAX_ARC_DISTANCE = 320; // pixels; arcs between words further apart are no
 function measureWords() {
   const area = desk().ribbons.getBoundingClientRect();
   const words = new Map();
-  for (const word of deskWords()) {
+  for (const word of listDeskWords()) {
     const box = word.getClientRects()[0];
     if (!box) continue;
     const relative = { left: box.left - area.left, top: box.top - area.top, bottom: box.bottom - area.top, width: box.width };

@@ -128,7 +128,7 @@ export class RoleChips {
     const isPressed = role === this.role;
     const attributes = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(isPressed), title: t('chip_says') };
     const count = isPressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
-    return make('button', attributes, roleIcon(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
+    return make('button', attributes, makeRoleIcon(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
   outline() {
@@ -142,7 +142,7 @@ export class RoleChips {
 }
 
 /** A 3 × 3 icon of the role's attention pattern. */
-function roleIcon(role) {
+function makeRoleIcon(role) {
   const cells = [...ICON_CELLS[role]].map((mark, index) => {
     const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];
     return svg('rect', { x: 4 * (index % 3), y: 4 * Math.floor(index / 3), width: 3.4, height: 3.4, opacity });

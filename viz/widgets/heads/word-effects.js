@@ -8,7 +8,7 @@ import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { otherTokens } from '../core/translation.js';
-import { chooseWord, chosenRival, wordLabel } from '../core/written-word.js';
+import { chooseWord, getChosenRival, wordLabel } from '../core/written-word.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
@@ -16,7 +16,7 @@ import { shortName } from '../parts/head-names.js';
 import { RivalChoice } from '../parts/rival-choice.js';
 import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
-import { markedCell } from './marked-cell.js';
+import { findMarkedCell } from './marked-cell.js';
 
 const MIN_SURE_PROBABILITY = 0.9; // from this probability on, only the word's lead over a rival shows a head's effect
 
@@ -62,7 +62,7 @@ export class WordEffects extends Question {
     const name = make('bdi', { lang: translation.model.target || null }, wordLabel(translation, state, position));
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, name) }));
     const request = translation.requestValues();
-    this.rival = (chosenRival(state, position) ?? getDefaultRival(translation.target[position])).id;
+    this.rival = (getChosenRival(state, position) ?? getDefaultRival(translation.target[position])).id;
     this.query = { request, place: position, rival: this.rival };
     const { query } = this;
     const key = JSON.stringify(query);
@@ -175,7 +175,7 @@ export class WordEffects extends Question {
 /** Position of the first token of the word in the marked cell's row; in the encoder, of the chosen word. Null: none. */
 function getMarkedWord(visible) {
   if (state.kind === 'encoder') return state.word;
-  const cell = markedCell(visible, state);
+  const cell = findMarkedCell(visible, state);
   return cell && visible.rows[cell.row].places[0];
 }
 

@@ -2,7 +2,7 @@
 // from the same rounded numbers.
 
 import { isWord } from '../core/default-head.js';
-import { argMax, rowWeights, twoDecimals } from '../core/map-view.js';
+import { argMax, getRowWeights, twoDecimals } from '../core/map-view.js';
 import { rowText } from '../parts/row-name.js';
 
 export const MAX_WORDS = 32; // words per side that fit on paper
@@ -18,7 +18,7 @@ const MAX_READING_QUESTIONS = 3; // questions per map that are answered by readi
  */
 export function clearRows({ rows, columns, weights }, late = false) {
   const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
-    const rowOfWeights = printedRow({ weights, columns }, row);
+    const rowOfWeights = roundRow({ weights, columns }, row);
     const strongest = argMax(rowOfWeights);
     const second = Math.max(0, ...rowOfWeights.filter((_, column) => column !== strongest));
     const queryToken = rows[row - Number(late)];
@@ -34,8 +34,8 @@ export function clearRows({ rows, columns, weights }, late = false) {
   return exercises.filter(Boolean).slice(0, MAX_READING_QUESTIONS);
 }
 
-const printedRow = ({ weights, columns }, row) =>
-  [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+const roundRow = ({ weights, columns }, row) =>
+  [...getRowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
 
 /** All exercises of a map: reading it, and calculating with the numbers of one row. @returns {Exercise[]} */
 export function makeExercises(map, late) {
@@ -49,15 +49,15 @@ export function makeExercises(map, late) {
 
 /** Exercises to calculate: the remaining weight of a row, the difference of two scores and, in the decoder, the number of visible words. */
 function calculations(map) {
-  const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: twoLargest(printedRow(map, row)) }));
+  const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: findTwoLargest(roundRow(map, row)) }));
   const exerciseRow = candidates.find(
     ({ item, best: [first, second] }) => isWord(item) && first.weight < 0.95 && second?.weight >= MIN_QUOTED,
   );
   const countRow = map.kind === 'decoder' ? candidates.find(({ item, row }) => row > 1 && isWord(item)) : null;
-  return [...(exerciseRow ? rowExercises(map, exerciseRow) : []), ...(countRow ? [countExercise(map, countRow)] : [])];
+  return [...(exerciseRow ? makeRowExercises(map, exerciseRow) : []), ...(countRow ? [countExercise(map, countRow)] : [])];
 }
 
-function rowExercises({ columns }, { item, best: [first, second] }) {
+function makeRowExercises({ columns }, { item, best: [first, second] }) {
   const [a, b] = [first.weight, second.weight].map(roundWeight);
   const values = {
     row: rowText(item),
@@ -81,7 +81,7 @@ const countExercise = ({ rows }, { item, row }) => ({
 
 const roundWeight = (weight) => Math.round(weight * 100) / 100;
 
-function twoLargest(weights) {
+function findTwoLargest(weights) {
   const ranked = weights.map((weight, column) => ({ weight, column })).sort((a, b) => b.weight - a.weight);
   return ranked.slice(0, 2);
 }

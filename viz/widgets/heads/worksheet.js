@@ -2,7 +2,7 @@
 // kind, questions generated from the weights with space to calculate, and the answers on the last page.
 
 import { make, tableHead } from '../core/dom.js';
-import { selectionInKind } from '../core/selection.js';
+import { selectInKind } from '../core/selection.js';
 import { state } from '../core/state.js';
 import { shownHead } from '../core/store.js';
 import { cssColour, scaleColour } from '../core/theme.js';
@@ -10,7 +10,7 @@ import { KINDS } from '../core/translation.js';
 import { isShiftedHead } from '../core/default-head.js';
 import { view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
 import { rowName } from '../parts/row-name.js';
 import { makeExercises, MAX_WORDS } from './worksheet-questions.js';
@@ -34,7 +34,7 @@ export function printSheets(isVisible) {
 function buildWorksheet() {
   const { translation, kind } = state;
   const selections = KINDS.filter((candidate) => translation.tensors[candidate]).map((candidate) =>
-    candidate === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, candidate),
+    candidate === kind ? { kind, ...shownHead(state) } : selectInKind(translation, state, candidate),
   );
   const maps = selections.map((selection) => view(translation, selection.kind, selection.layer, selection.head, DISPLAY_OPTIONS));
   const exercises = maps.map((map) => makeExercises(map, isShiftedHead(translation, map)));
@@ -68,7 +68,7 @@ function makeSection(map, questions) {
 function makeMapTable({ rows, columns, weights }) {
   const head = tableHead([
     '',
-    ...columns.slice(0, MAX_WORDS).map(({ label }) => make('span', { class: columnClass(label) }, make('bdi', {}, label))),
+    ...columns.slice(0, MAX_WORDS).map(({ label }) => make('span', { class: getColumnClass(label) }, make('bdi', {}, label))),
   ]);
   const body = rows.slice(0, MAX_WORDS).map((query, row) => {
     const cells = columns.slice(0, MAX_WORDS).map((_, column) => {

@@ -52,7 +52,7 @@ export class HeadGrid {
       const focused = this.element.contains(document.activeElement);
       const hasAverages = rows.flat().some(({ head }) => head === 'mean');
       this.element.className = source.layered ? `wall-grid${hasAverages ? ' averaged' : ''}` : 'wall-flow';
-      replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
+      replace(this.element, ...(source.layered ? this.layers(source, rows) : makeFlowLayout(source, rows.flat())));
       this.needsFocus = focused;
     }
     this.drawnShape = shape;
@@ -125,7 +125,7 @@ function createThumbnail(source, { layer, head }) {
 }
 
 /** Thumbnails in a wrapping row, each with its name below. */
-function flowLayout(source, heads) {
+function makeFlowLayout(source, heads) {
   const caption = (head) => make('span', { class: 'caption', 'aria-hidden': 'true' }, source.shortName(head));
   return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, createThumbnail(source, head), caption(head)));
 }
@@ -140,7 +140,7 @@ function paint(canvas, { weights, effects = null, rows, columns }, { scale, pale
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer); // one write per pixel, 10 times as fast as four
-  const colours = palettePixels(effects ? 'difference' : palette);
+  const colours = getPalettePixels(effects ? 'difference' : palette);
   if (effects) paintEffects(pixels, colours, { weights, effects }, [rows.length, columns.length], [height, width]);
   else {
     const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
@@ -194,7 +194,7 @@ function maxPool(levels, [rowCount, columnCount], [height, width]) {
 const pixelsByScale = new WeakMap(); // colour table → 256 RGBA pixels
 
 /** The 256 colours of a palette as RGBA pixels. */
-function palettePixels(palette) {
+function getPalettePixels(palette) {
   const levels = colourTable(palette);
   if (!pixelsByScale.has(levels)) {
     const bytes = new Uint8Array(4 * 256).fill(255);

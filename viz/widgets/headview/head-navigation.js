@@ -10,7 +10,7 @@ export function nextHead(rows, head, step) {
 }
 
 /** The head `step` rows further down, wrapping around, in the same column or at the end of a shorter row. */
-export function headBelow(rows, head, step) {
+export function findHeadBelow(rows, head, step) {
   const row = rows.findIndex((heads) => heads.some((candidate) => sameHead(candidate, head)));
   const column = rows[row]?.findIndex((candidate) => sameHead(candidate, head)) ?? 0;
   const next = rows[(row + step + rows.length) % rows.length];

@@ -8,13 +8,13 @@ import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
 import { mountLegend } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { differenceText } from './comparison.js';
-import { currentViewMode, mountViewModes } from './view-modes.js';
+import { describeDifference } from './comparison.js';
+import { getViewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
-import { defaultActions } from './default-actions.js';
+import { createDefaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
 import { NO_HIGHLIGHT, getHighlight, mergeHighlight } from './highlights.js';
-import { headBelow, nextHead } from './head-navigation.js';
+import { findHeadBelow, nextHead } from './head-navigation.js';
 import { mountPointer, findCell } from './pointer.js';
 import { mountReadout } from './readout.js';
 import { mountDescription } from './description.js';
@@ -72,7 +72,7 @@ class HeadView {
     this.marks = null;
     /** @type {ReturnType<typeof mountDescription>[]} */
     this.describes = [];
-    this.callbacks = { ...defaultActions(store), ...callbacks };
+    this.callbacks = { ...createDefaultActions(store), ...callbacks };
     this.names = {
       heading: 'h2',
       shortKinds: () => false,
@@ -179,7 +179,7 @@ class HeadView {
   drawHead() {
     const { source, store } = this;
     const { state } = store;
-    const viewMode = currentViewMode(this.viewModes, state);
+    const viewMode = getViewMode(this.viewModes, state);
     this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
     this.otherView = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
     this.drawTitle(state);
@@ -204,11 +204,11 @@ class HeadView {
   }
 
   drawStatus() {
-    const viewMode = currentViewMode(this.viewModes, this.store.state);
+    const viewMode = getViewMode(this.viewModes, this.store.state);
     const highlight = mergeHighlight(this.currentMarks());
     replace(
       this.description,
-      ...(this.otherView ? [differenceText(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
+      ...(this.otherView ? [describeDifference(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
     );
   }
 
@@ -258,7 +258,7 @@ class HeadView {
   }
 
   moveLayer(step) {
-    this.callbacks.choose(headBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
+    this.callbacks.choose(findHeadBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   chooseKind(kind) {
@@ -267,7 +267,7 @@ class HeadView {
 
   nextViewMode() {
     const { viewModes, store } = this;
-    store.set({ view: viewModes[(viewModes.indexOf(currentViewMode(viewModes, store.state)) + 1) % viewModes.length] });
+    store.set({ view: viewModes[(viewModes.indexOf(getViewMode(viewModes, store.state)) + 1) % viewModes.length] });
   }
 
   /** Moves the pin by `step` rows or columns. */

@@ -5,14 +5,14 @@ import { make, isNarrow, setScrollable } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
 import { state as page } from '../core/state.js';
 import { signedLevel } from '../core/effect-scale.js';
-import { colour, plotlyScale } from '../core/theme.js';
+import { colour, getPlotlyScale } from '../core/theme.js';
 import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
-import { hasHighlight, getHighlightLevels, getHighlightWeights, mergeHighlight, combinedWeights, sumEffects } from './highlights.js';
-import { MAX_UNSCROLLED_TOKENS, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
-import { stableSizes } from './stable-layout.js';
+import { hasHighlight, getHighlightLevels, getHighlightWeights, mergeHighlight, combineWeights, sumEffects } from './highlights.js';
+import { MAX_UNSCROLLED_TOKENS, presentationSizes, computeColumnLabelHeight, computeRowLabelWidth } from './label-size.js';
+import { growSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
 const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
@@ -76,7 +76,7 @@ export class Heatmap {
 
   labelWidth() {
     if (this.presentationSizes) return this.presentationSizes.label;
-    return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.displayOptions.fit)) : 0;
+    return this.rowLabels ? (this.fixedSizes?.label ?? computeRowLabelWidth(this.view, this.displayOptions.fit)) : 0;
   }
 
   measure(width, availableHeight) {
@@ -91,14 +91,14 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const isTooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
+    const isTooNarrow = isNarrow() && (width - computeRowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
     const isDense = rows.length > MAX_UNSCROLLED_TOKENS || columns.length > MAX_UNSCROLLED_TOKENS || isTooNarrow;
     const currentSizes = {
       columns: columns.length,
-      label: rowLabelWidth(this.view, this.displayOptions.fit),
-      above: columnLabelHeight(columns),
+      label: computeRowLabelWidth(this.view, this.displayOptions.fit),
+      above: computeColumnLabelHeight(columns),
     };
-    this.fixedSizes = this.displayOptions.still ? stableSizes(this.fixedSizes, currentSizes) : null;
+    this.fixedSizes = this.displayOptions.still ? growSizes(this.fixedSizes, currentSizes) : null;
     const { columns: columnCount, above } = this.fixedSizes ?? currentSizes;
     const scale = Math.max(1, Math.min(1.5, width / MIN_GROWTH_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
@@ -158,7 +158,7 @@ export class Heatmap {
     this.palette = palette;
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.diverging ? [-1, 1] : [0, 1];
-    const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
+    const traces = [{ ...base, z, zmin, zmax, colorscale: getPlotlyScale(palette), name: 'weights' }];
     if (this.hasEmptyCells && this.gap) traces.unshift(this.backgroundTrace(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
@@ -254,7 +254,7 @@ export class Heatmap {
     const { cellWidth, cellHeight, tooltip } = this;
     tooltip.hidden = !rows || !columns;
     if (tooltip.hidden) return;
-    const weight = combinedWeights(this.view, rows, columns);
+    const weight = combineWeights(this.view, rows, columns);
     const { effects } = this.view;
     if (weight !== weight) tooltip.textContent = t('masked');
     else if (effects) tooltip.textContent = signed(sumEffects(this.view, rows, columns), 2);

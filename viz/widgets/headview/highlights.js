@@ -27,7 +27,7 @@ export function mergeHighlight({ hover, pinned }) {
 }
 
 /** Combined weight of some rows and columns: summed over columns, averaged over rows; NaN if all cells are masked. */
-export const combinedWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
+export const combineWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
 
 /**
  * Sum of the effects of some rows and columns, in nats.
@@ -36,11 +36,11 @@ export const combinedWeights = (view, rows, columns) => reduceCells({ weights: v
 export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
   rows.reduce((all, row) => all + columns.reduce((sum, column) => sum + effects[row * length + column], 0), 0);
 
-/** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
+/** `combineWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
 export function getHighlightWeights(view, { rows, columns }) {
   const weighAll = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
-  if (rows?.length) return { columns: weighAll(view.columns, (column) => combinedWeights(view, rows, [column])) };
-  if (columns?.length) return { rows: weighAll(view.rows, (row) => combinedWeights(view, [row], columns)) };
+  if (rows?.length) return { columns: weighAll(view.columns, (column) => combineWeights(view, rows, [column])) };
+  if (columns?.length) return { rows: weighAll(view.rows, (row) => combineWeights(view, [row], columns)) };
   return {};
 }
 

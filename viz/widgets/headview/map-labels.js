@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { rowName, rowText } from '../parts/row-name.js';
 import { paint } from './shading.js';
 
@@ -14,13 +14,13 @@ const TICK_STEP = 10; // dense axes number every tenth row and column
 const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
-function tickStyle(centre, width) {
+function formatTickStyle(centre, width) {
   const isBeyondEdge = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${isBeyondEdge ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
 
 /** Style of a word above the number of its column, as wide as the columns up to the next word. */
-function columnWordStyle(column, cellWidth, width) {
+function formatColumnWordStyle(column, cellWidth, width) {
   const centre = (column + 0.5) * cellWidth;
   const available = Math.min(TICK_STEP * cellWidth - 6, 2 * (width - centre));
   return `bottom:17px;left:${centre - available / 2}px;width:${available}px`;
@@ -56,8 +56,10 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...getTicks(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
-      ...getTicks(columns.length).flatMap((position) => word(columns[position], position, columnWordStyle(position, cellWidth, width))),
+      ...getTicks(columns.length).map((position) => tick(position + 1, formatTickStyle((position + 0.5) * cellWidth, width))),
+      ...getTicks(columns.length).flatMap((position) =>
+        word(columns[position], position, formatColumnWordStyle(position, cellWidth, width)),
+      ),
     );
     replace(
       this.rows,
@@ -71,7 +73,7 @@ export class MapLabels {
     const { tiny } = this.sizes;
     const isRow = data.column == null;
     const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
-    const above = isRow ? '' : ` ${columnClass(item.label)}`;
+    const above = isRow ? '' : ` ${getColumnClass(item.label)}`;
     // A single label above many columns extends to the side with more space.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
     return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);

@@ -15,7 +15,7 @@ export function paint(element, strength, palette) {
 }
 
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
-export function tokenStrengths(source, view, highlight, scale) {
+export function getTokenStrengths(source, view, highlight, scale) {
   const defaults = source.defaultWeights?.(view);
   const highlightedWeights =
     highlight.rows || highlight.columns || !defaults ? getHighlightWeights(view, highlight) : { columns: defaults };
@@ -35,7 +35,7 @@ export function tokenStrengths(source, view, highlight, scale) {
 
 /** Shades the tokens of the sentences and frames the highlighted ones. */
 export function shadeStrips(strips, source, view, highlight, { scale, palette }) {
-  const strengths = tokenStrengths(source, view, highlight, scale);
+  const strengths = getTokenStrengths(source, view, highlight, scale);
   const axis = highlight.rows ? 'rows' : 'columns';
   const highlightedKeys = (highlight[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index]));
   const selectedKeys = new Set([...highlightedKeys, ...(source.chosenKeys?.() ?? [])]);

@@ -5,7 +5,7 @@ const GAP = 14; // between the ring and the card
 const MARGIN = 8; // between the card and the edge of the window
 
 /** Bounding box of the rectangles with a small margin; null if there are no rectangles. */
-export function boundingBox(rectangles) {
+export function getBoundingBox(rectangles) {
   if (!rectangles.length) return null;
   const x = Math.min(...rectangles.map((rectangle) => rectangle.x));
   const y = Math.min(...rectangles.map((rectangle) => rectangle.y));
@@ -29,13 +29,13 @@ export function fitsBeside({ y, height: targetHeight }, height, windowHeight = g
 export const fitsBelow = (ring, height, windowHeight = getWindowSize().height) => ring.height + height + GAP + 2 * MARGIN <= windowHeight;
 
 /** Scroll distance that centres the ring, together with its card if both fit. */
-export function scrollOffset(ring, height, windowHeight = getWindowSize().height) {
+export function computeScrollOffset(ring, height, windowHeight = getWindowSize().height) {
   const totalHeight = ring.height + (fitsBelow(ring, height, windowHeight) ? height + GAP : 0);
   return ring.y - Math.max(MARGIN, (windowHeight - totalHeight) / 2);
 }
 
 /** Position of a card: below, above, right or left of its ring, else at the window edge that is farther from the ring. */
-export function cardPosition(ring, { width, height }, windowSize = getWindowSize()) {
+export function computeCardPosition(ring, { width, height }, windowSize = getWindowSize()) {
   const clamp = (position, limit) => Math.max(MARGIN, Math.min(position, limit - MARGIN));
   const left = clamp(ring ? ring.x : (windowSize.width - width) / 2, windowSize.width - width);
   if (!ring) return { left, top: clamp((windowSize.height - height) / 2, windowSize.height - height) };

@@ -3,7 +3,7 @@
 import { prefersReducedMotion, make, replace, isTouch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisible } from './popover-position.js';
+import { computeCardPosition, fitsBelow, getBoundingBox, fitsBeside, computeScrollOffset, isVisible } from './popover-position.js';
 
 const STORAGE_KEY = 'headlight-start';
 const findInHeads = (selector) => document.querySelector(`#panel-heads ${selector}`);
@@ -99,7 +99,7 @@ export class Tour {
     const ring = this.getRingBox();
     const { offsetHeight: height } = this.card;
     if (ring && !fitsBeside(ring, height))
-      scrollBy({ top: scrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
+      scrollBy({ top: computeScrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
     this.next.focus({ preventScroll: true });
   }
 
@@ -136,8 +136,8 @@ export class Tour {
     const rectangles = [...getParts().map((part) => part?.getBoundingClientRect()), getExtraBox?.()].filter(
       (rectangle) => rectangle?.width,
     );
-    const box = boundingBox(rectangles);
-    return box && (fitsBelow(box, this.card.offsetHeight) ? box : boundingBox(rectangles.slice(-1)));
+    const box = getBoundingBox(rectangles);
+    return box && (fitsBelow(box, this.card.offsetHeight) ? box : getBoundingBox(rectangles.slice(-1)));
   }
 
   position() {
@@ -145,7 +145,7 @@ export class Tour {
     this.ring.hidden = !ring || !isVisible(ring);
     if (ring) setPixels(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
     const { offsetWidth: width, offsetHeight: height } = this.card;
-    setPixels(this.card, cardPosition(ring, { width, height }));
+    setPixels(this.card, computeCardPosition(ring, { width, height }));
   }
 
   openLearn() {

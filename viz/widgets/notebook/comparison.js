@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
 import { axes, nearestHead, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { Comparison, differenceText } from '../headview/comparison.js';
+import { Comparison, describeDifference } from '../headview/comparison.js';
 import { getHighlight } from '../headview/highlights.js';
 import { mountPointer, findCell } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
@@ -67,7 +67,7 @@ export class RecordingComparison {
     });
     const [first, second] = this.views;
     this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);
-    this.description.textContent = differenceText(first, second, 'matrix');
+    this.description.textContent = describeDifference(first, second, 'matrix');
     this.highlight();
   }
 

@@ -42,12 +42,12 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    if (view.effects) return replace(element, ...effectLegend(view), otherView ? differenceKey(STRONG_EFFECT) : null);
-    return replace(element, ...colourLegend(view, state), otherView ? differenceKey() : null);
+    if (view.effects) return replace(element, ...makeEffectLegend(view), otherView ? makeDifferenceLegend(STRONG_EFFECT) : null);
+    return replace(element, ...makeColourLegend(view, state), otherView ? makeDifferenceLegend() : null);
   };
 }
 
-export function colourLegend(view, { scale, palette }) {
+export function makeColourLegend(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';
   const zero = make('i', { class: 'zero', style: `background-color:${cssColour(scaleColour(palette, 0))}` });
@@ -55,14 +55,15 @@ export function colourLegend(view, { scale, palette }) {
   return [makeColourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-function effectLegend({ kind, rivals, subject }) {
+function makeEffectLegend({ kind, rivals, subject }) {
   const ramp = makeColourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
   const unit = subject ? 'word' : kind === 'encoder' ? 'sentence' : 'row';
   const names = Object.fromEntries(Object.entries(subject ?? {}).map(([name, label]) => [name, make('bdi', {}, label)]));
   return [ramp, make('span', { class: 'quiet' }, ...fillElements(t(`effect_unit_${unit}${rivals ? '_lead' : ''}`), names))];
 }
 
-export const differenceKey = (limit = 1) => makeColourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
+export const makeDifferenceLegend = (limit = 1) =>
+  makeColourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 

@@ -21,13 +21,13 @@ export function makeLinkUnits(tokens, text, byWords) {
 export function findAttentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
-    const weights = sources.map((source) => linkWeight(map, unit, source, shift));
+    const weights = sources.map((source) => sumLinkWeights(map, unit, source, shift));
     return [weights.indexOf(Math.max(...weights)), target];
   });
 }
 
 /** Sum of the weights from a target unit to a source unit. */
-function linkWeight({ weights, rows, columns }, { places }, source, shift) {
+function sumLinkWeights({ weights, rows, columns }, { places }, source, shift) {
   let sum = 0;
   for (const index of places) {
     const row = Math.min(index + shift, rows - 1);
@@ -37,11 +37,11 @@ function linkWeight({ weights, rows, columns }, { places }, source, shift) {
 }
 
 /** Mean weight of a head on the links of `gold`. */
-function meanLinkWeight(map, targets, sources, shift, gold) {
+function averageLinkWeight(map, targets, sources, shift, gold) {
   let sum = 0;
   for (const name of gold.keys()) {
     const [source, target] = name.split('-').map(Number);
-    sum += linkWeight(map, targets[target], sources[source], shift) / targets[target].places.length;
+    sum += sumLinkWeights(map, targets[target], sources[source], shift) / targets[target].places.length;
   }
   return gold.size ? sum / gold.size : 0;
 }
@@ -68,7 +68,7 @@ export function rankHeads(translation, sources, targets, gold) {
     for (let head = 0; head < translation.heads('cross'); head++) {
       const map = translation.map('cross', layer, head);
       for (const shift of [0, 1]) {
-        const weight = meanLinkWeight(map, targets, sources, shift, gold);
+        const weight = averageLinkWeight(map, targets, sources, shift, gold);
         heads.push({ layer, head, shift, weight, ...scoreLinks(findAttentionLinks(map, targets, sources, shift), gold) });
       }
     }

@@ -2,7 +2,7 @@
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
-import { errorBound, formatCertain, twoDecimals } from '../core/map-view.js';
+import { computeErrorBound, formatCertain, twoDecimals } from '../core/map-view.js';
 import { axisSide } from '../core/translation.js';
 import { t } from '../core/i18n.js';
 import { mergeHighlight, getHighlight, getHighlightWeights, maxWeight } from '../headview/highlights.js';
@@ -68,7 +68,7 @@ function makeCaption({ source, view }, highlight, weights, largest, picture) {
   if (!weights.size) return [t(isTouch() ? 'picture_tap' : 'picture_idle')];
   const axis = highlight.rows ? 'rows' : 'columns';
   const name = make('b', {}, source.name(view, axis, highlight[axis]));
-  const values = { token: name, weight: formatCertain(largest, errorBound(view, largest, [0], [0])) };
+  const values = { token: name, weight: formatCertain(largest, computeErrorBound(view, largest, [0], [0])) };
   if (axis === 'columns') return fillElements(t('picture_column'), values);
   const otherWeight = sumTextWeights(view, highlight, picture);
   return fillElements(t(otherWeight === null ? 'picture_row' : 'picture_row_rest'), { ...values, rest: twoDecimals(otherWeight ?? 0) });

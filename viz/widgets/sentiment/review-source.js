@@ -2,7 +2,7 @@
 
 import { decodeWeights, MAX_LEVEL } from '../core/weight-decoding.js';
 import { make, fillElements } from '../core/dom.js';
-import { formatCertain, errorBound, fourDecimals, rowWeights } from '../core/map-view.js';
+import { formatCertain, computeErrorBound, fourDecimals, getRowWeights } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
@@ -101,8 +101,8 @@ export class ReviewSource {
   /** Caption of the values that shade the text. */
   captionElements(view, { rows, columns }) {
     if (rows) {
-      const strongest = maxWeight(rowWeights(view, rows[0]));
-      const maximum = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      const strongest = maxWeight(getRowWeights(view, rows[0]));
+      const maximum = formatCertain(strongest, computeErrorBound(view, strongest, [rows[0]], [0]));
       return fillElements(t('sentiment_row', { most: maximum }), this.token(view, 'rows', rows));
     }
     if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));

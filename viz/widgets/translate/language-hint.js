@@ -4,7 +4,7 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
-import { unknownNote } from '../parts/unknown-words.js';
+import { makeUnknownNote } from '../parts/unknown-words.js';
 
 const MAX_OFFERS = 3; // maximum number of suggestions
 
@@ -21,7 +21,7 @@ export class LanguageHint {
     const { translation, busy } = state;
     const current = !busy && translation?.request.text === this.getText() ? translation : null;
     const hint = current?.hint;
-    const unknownWords = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
+    const unknownWords = current ? makeUnknownNote(current.source, current.source_text, current.model.source) : [];
     const adaptations = current?.adaptations ?? [];
     const key = JSON.stringify([hint, adaptations, unknownWords.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;

@@ -1,6 +1,6 @@
 // Requests and selections from permalinks, with fallbacks for missing models and options.
 
-import { selectionFor, parsePermalink, clampSelection } from '../core/permalink.js';
+import { chooseSelection, parsePermalink, clampSelection } from '../core/permalink.js';
 import { NO_SELECTION, state } from '../core/state.js';
 import { defaultHead } from '../core/default-head.js';
 import { findInformativeRow } from '../core/selection.js';
@@ -9,7 +9,7 @@ import { remapPins, remapWord } from '../core/pins.js';
 const EMPTY_SELECTION = { ...NO_SELECTION, word: null, rival: null };
 
 /** The full request of a permalink with a sentence or a model; null if it has neither. */
-export function requestFromLink(request, defaults, example) {
+export function makeLinkRequest(request, defaults, example) {
   const text = request.text ?? example?.text ?? (request.model && state.translation?.request.text);
   if (!text) return null;
   const { model = defaults.model, source_language = '', target_language = '' } = request;
@@ -42,7 +42,7 @@ export function getFallback(request, field, defaults) {
  * The selection for a new translation: from the permalink, or else the current head if it exists, with the most
  * informative row of a new sentence. After a change of model, its default head is selected.
  */
-export function initialSelection(translation, linkedSelection) {
+export function chooseInitialSelection(translation, linkedSelection) {
   const previous = state.translation;
   const isFirst = !previous;
   if (previous && !linkedSelection && previous.model.name !== translation.model.name && translation.tensors.cross) {
@@ -57,7 +57,7 @@ export function initialSelection(translation, linkedSelection) {
   }
   const link = isFirst ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
   const keepsTokens = !previous || hasSameTokens(previous, translation);
-  if (link) return { ...(keepsTokens ? {} : EMPTY_SELECTION), ...selectionFor(translation, link) };
+  if (link) return { ...(keepsTokens ? {} : EMPTY_SELECTION), ...chooseSelection(translation, link) };
   return keepsTokens ? clampSelection(translation, state) : addInformativeRow(translation, EMPTY_SELECTION);
 }
 
@@ -74,8 +74,8 @@ const hasSameTokens = (a, b) => joinIds(a.source) === joinIds(b.source) && joinI
  * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the
  * most informative row is selected, so that the headline can describe it.
  */
-export function liveSelection(previous, translation) {
-  if (previous?.model.name !== translation.model.name) return initialSelection(translation, null);
+export function chooseLiveSelection(previous, translation) {
+  if (previous?.model.name !== translation.model.name) return chooseInitialSelection(translation, null);
   const pins = { ...remapPins(previous, translation, state), ...remapWord(previous, translation, state) };
   const selection = { hoverRow: null, hoverColumn: null, written: null, ...pins };
   return selection.row === null && selection.column === null ? addInformativeRow(translation, selection) : selection;

@@ -2,7 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { typedPositions } from './typed-positions.js';
+import { locateTypedPositions } from './typed-positions.js';
 
 const [MAX_LARGE_CHARACTERS, MAX_MEDIUM_CHARACTERS] = [110, 240]; // longer sentences have a smaller font
 
@@ -12,7 +12,7 @@ const [MAX_LARGE_CHARACTERS, MAX_MEDIUM_CHARACTERS] = [110, 240]; // longer sent
  * @param {{ text: string, spans: [number, number][], tokens: import('../core/translation.js').Token[] }} overlay
  */
 function makeOverlayNodes(typed, { text, spans, tokens }) {
-  const positions = typedPositions(text, typed);
+  const positions = locateTypedPositions(text, typed);
   if (!positions) return [];
   const { starts, ends } = positions;
   const units = [0];

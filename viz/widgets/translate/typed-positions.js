@@ -9,7 +9,7 @@ const REMOVED = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and join
  * @param {string} typed
  * @returns {{ starts: number[], ends: number[] } | null}
  */
-export function typedPositions(text, typed) {
+export function locateTypedPositions(text, typed) {
   const starts = [];
   const ends = [0];
   let offset = 0; // in `typed`

@@ -21,7 +21,7 @@ import {
   interventionAt,
   interventions,
   copyHead,
-  effectText,
+  describeEffect,
   toggleHead,
   redo,
   undo,
@@ -265,7 +265,7 @@ class WhatIfTab {
       const intervention = buttonHead.head === 'max' ? null : interventionAt(state.kind, buttonHead);
       button.dataset.changed = intervention?.action ?? '';
       const name = this.heads.source.headName(buttonHead);
-      button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: effectText(intervention) }) : name);
+      button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: describeEffect(intervention) }) : name);
     }
   }
 
