@@ -28,7 +28,7 @@ export function keepTransferable(translation, text) {
 
 /** State change for a new translation: its remaining interventions, or `{}` if all of them remain. */
 export function filterInterventions(translation) {
-  const before = state.translation;
-  if (!state.interventions || !before || getSentenceKey(before) === getSentenceKey(translation)) return {};
+  const previous = state.translation;
+  if (!state.interventions || !previous || getSentenceKey(previous) === getSentenceKey(translation)) return {};
   return { interventions: keepTransferable(translation, state.interventions) };
 }

@@ -34,10 +34,10 @@ export function mountDeskPointer(view, isVisible) {
     if (word !== null) return set({ word });
     const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
-    const before = getPins();
+    const previousPins = getPins();
     if (row !== null) view.callbacks.onPin(row, null);
     else if (column !== null) view.callbacks.onPin(...chooseColumnCell(view.view, column, state.row));
-    if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: getPins() };
+    if (event.target === field) caretClick = { before: caretClick?.before ?? previousPins, after: getPins() };
   });
   // Runs before the word's own key handler: like the first click, the first press chooses a word; the second one lists its alternatives.
   root?.addEventListener(

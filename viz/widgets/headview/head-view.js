@@ -85,13 +85,13 @@ class HeadView {
     this.wall = wall;
     mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.callbacks);
     const redrawFields = [...MAP_FIELDS, ...redraws];
-    const changed = (names) => {
+    const onChange = (names) => {
       if (names.some((name) => redrawFields.includes(name))) this.draw();
       else if (names.some((name) => HEAD_FIELDS.includes(name))) this.onHeadChanged(names);
       else this.highlight();
     };
     this.subscriptions = [
-      store.on([...redrawFields, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
+      store.on([...redrawFields, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], onChange),
       onPage(['theme', 'language', 'beamer'], () => this.draw()),
     ];
     this.observer = new ResizeObserver(() => this.onResize());
@@ -102,9 +102,9 @@ class HeadView {
   /** Builds all elements. Returns the map and the wall, which every view has. */
   build() {
     const { parts, store, hosts } = this;
-    const part = (name) => (parts.has(name) ? make('div', {}) : null);
+    const makePart = (name) => (parts.has(name) ? make('div', {}) : null);
     const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'viewModes'];
-    const [kinds, wallPart, list, sentence, strips, readout, legend, viewModes] = names.map(part);
+    const [kinds, wallPart, list, sentence, strips, readout, legend, viewModes] = names.map(makePart);
     const [previous, next] = stepButtons((step) => this.moveHead(step));
     this.previous = previous;
     this.next = next;
@@ -273,9 +273,9 @@ class HeadView {
   /** Moves the pin by `step` rows or columns. */
   movePin(axis, step) {
     const { row, column } = this.callbacks.getPins();
-    const from = { row, column }[axis];
-    const index = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
-    if (index !== from) this.callbacks.onPin(...Object.values({ row, column, [axis]: index }));
+    const pinnedIndex = { row, column }[axis];
+    const index = pinnedIndex === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, pinnedIndex + step));
+    if (index !== pinnedIndex) this.callbacks.onPin(...Object.values({ row, column, [axis]: index }));
   }
 
   /** Pins the selected head as A of a comparison, or ends the comparison. */

@@ -21,7 +21,7 @@ const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scro
 const MIN_GROWTH_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
 const TOOLTIP_WIDTH = 90; // pixels; near the right edge, the tooltip is on the left of its cell
-const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
+const EMPTY_AXIS = { visibleSize: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
  * A map with its labels. `displayOptions`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
@@ -242,11 +242,11 @@ export class Heatmap {
       (highlight.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
       (highlight.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
     ];
-    const visible = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
+    const visibleSize = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
       const offset = element[name];
-      if (centre[axis] < offset || centre[axis] + 2 * this.cellWidth > offset + visible[axis])
-        element[name] = centre[axis] - visible[axis] / 2;
+      if (centre[axis] < offset || centre[axis] + 2 * this.cellWidth > offset + visibleSize[axis])
+        element[name] = centre[axis] - visibleSize[axis] / 2;
     }
   }
 

@@ -49,9 +49,9 @@ export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(a
 
 /** `getHighlightWeights` scaled to levels from 0 to 1, for shading. */
 export function getHighlightLevels(view, marks, scale) {
-  const scaled = (weights) => {
+  const scaleLevels = (weights) => {
     const maximum = maxWeight(weights);
     return Array.from(weights, (weight) => colourLevel(weight, maximum, scale));
   };
-  return Object.fromEntries(Object.entries(getHighlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
+  return Object.fromEntries(Object.entries(getHighlightWeights(view, marks)).map(([axis, weights]) => [axis, scaleLevels(weights)]));
 }

@@ -32,9 +32,9 @@ export class InView {
     if (!this.sizes) return;
     const { rows, columns, cellWidth, cellHeight, beside, above } = this.sizes;
     const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
-    const down = getVisibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
-    const across = getVisibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
-    const texts = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
+    const rowRange = getVisibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
+    const columnRange = getVisibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
+    const texts = [isCut(rowRange) ? t('map_rows_in_view', rowRange) : '', isCut(columnRange) ? t('map_columns_in_view', columnRange) : ''];
     this.element.textContent = texts.filter(Boolean).join(sentenceGap());
   }
 }

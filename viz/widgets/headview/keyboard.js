@@ -37,8 +37,8 @@ const makeArrowHandlers = (view) => ({
 function makeLetterHandlers(view) {
   const { store, source, parts, viewModes } = view;
   const toggle = (field) => () => {
-    const changed = { [field]: !store.state[field] };
-    store.set({ ...changed, ...NO_SELECTION, row: remapRow(source.translation, store.state, changed) });
+    const changes = { [field]: !store.state[field] };
+    store.set({ ...changes, ...NO_SELECTION, row: remapRow(source.translation, store.state, changes) });
   };
   const pick = (number) => source.kinds[number] && (() => view.chooseKind(source.kinds[number]));
   return {

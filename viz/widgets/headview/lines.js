@@ -53,11 +53,11 @@ export class Lines {
       const text = side === 'row' ? rowName(token) : make('span', { class: token.special ? 'special' : '' }, token.label);
       return make('div', { class: `label ${side}`, data: { [side]: row }, style, title: token.read ? rowText(token) : token.full }, text);
     };
-    const all = [
+    const labels = [
       ...rows.map((token, position) => item(token, position, 'row')),
       ...columns.map((token, index) => item(token, index, 'column')),
     ];
-    replace(this.labels, ...all);
+    replace(this.labels, ...labels);
   }
 
   /** Hides labels and lines of rows that are not written yet. */

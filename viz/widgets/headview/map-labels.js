@@ -73,10 +73,10 @@ export class MapLabels {
     const { tiny } = this.sizes;
     const isRow = data.column == null;
     const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
-    const above = isRow ? '' : ` ${getColumnClass(item.label)}`;
+    const columnClass = isRow ? '' : ` ${getColumnClass(item.label)}`;
     // A single label above many columns extends to the side with more space.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
-    return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);
+    return make('div', { class: `label${columnClass}${end}`, data, style, title: getTitle(item) }, text);
   }
 
   /** `highlight`: highlighted rows and columns; `levels`: shading levels from 0 to 1 by axis. */

@@ -15,11 +15,11 @@ export function mountStrongestList(element, { sums = false } = {}) {
   /** `highlight`: highlighted rows and columns; `comparing`: whether the listed head is B of a comparison. */
   return function list(source, view, highlight, comparing = false) {
     const { title, entries } = listEntries(source, view, highlight);
-    const ranked = entries.filter(([, weight]) => weight === weight).sort((a, b) => b[1] - a[1]);
-    const fullWeight = source.relative ? Math.max(1e-9, ranked[0]?.[1] ?? 0) : 1;
+    const sortedEntries = entries.filter(([, weight]) => weight === weight).sort((a, b) => b[1] - a[1]);
+    const fullWeight = source.relative ? Math.max(1e-9, sortedEntries[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
     const sum = sums && highlight.rows && !view.maximum ? sumUnmasked(getHighlightWeights(view, highlight).columns ?? []) : 0;
-    const rows = ranked.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
+    const rows = sortedEntries.slice(0, MAX_LISTED).map(([name, weight, isMarked, text]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / fullWeight)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
       return make('div', { class: isMarked ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, text));

@@ -5,7 +5,7 @@ import { state } from '../core/state.js';
 import { hasPhrase, t } from '../core/i18n.js';
 
 const formatPercent = (share) => share.toLocaleString(state.language, { style: 'percent' });
-const count = (number) => number.toLocaleString(state.language);
+const formatCount = (number) => number.toLocaleString(state.language);
 
 // ---------------------------------------------------------------- scores
 
@@ -59,7 +59,7 @@ export function makeReliabilityChart(reliability) {
   const maxCount = Math.max(...curve.map(([number]) => number));
   const points = curve.map(([number, stated, right]) => {
     const description = t('models_reliability_point', {
-      number: count(number),
+      number: formatCount(number),
       stated: formatPercent(stated),
       right: formatPercent(right),
     });
@@ -81,8 +81,8 @@ export function makeReliabilityChart(reliability) {
     'div',
     { class: 'says' },
     make('p', {}, t('models_reliability_axes')),
-    make('p', { class: 'quiet' }, t('models_reliability_says', { answers: count(answers), area: area.toFixed(2) })),
-    plain ? sentences(plain) : null,
+    make('p', { class: 'quiet' }, t('models_reliability_says', { answers: formatCount(answers), area: area.toFixed(2) })),
+    plain ? makeSentenceSquares(plain) : null,
   );
   const pointTexts = curve.map(([, probability, right]) => `${formatPercent(probability)} → ${formatPercent(right)}`).join(', ');
   const alternative = t('models_reliability_alt', { points: pointTexts });
@@ -95,7 +95,7 @@ export function makeReliabilityChart(reliability) {
 }
 
 /** A square for each plain sentence. The wrong translations are last and filled. */
-function sentences({ right, read }) {
+function makeSentenceSquares({ right, read }) {
   const squares = Array.from({ length: read }, (_, index) => make('i', { class: index < right ? '' : 'wrong' }));
   const description = t('models_plain_says', { right, read });
   return make(
