@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { attentionLinks, rankHeads, readPharaoh, linkCounts, linkUnits, writePharaoh } = await import(
+const { findAttentionLinks, rankHeads, readPharaoh, scoreLinks, makeLinkUnits, writePharaoh } = await import(
   '../../viz/widgets/parts/word-links.js'
 );
 const { chooseAndTest, parseTable } = await import('../../viz/widgets/heads/gold-file.js');
-const { joinSentences, paragraph } = await import('../../viz/widgets/heads/head-explanation.js');
+const { joinSentences, describeHead } = await import('../../viz/widgets/heads/head-explanation.js');
 
 // The first head aligns words; the second attends to the previous target word, one row later.
 const translation = new Translation(
@@ -31,8 +31,8 @@ const translation = new Translation(
     ],
   }),
 );
-const sources = linkUnits(translation.source, translation.source_text, true);
-const targets = linkUnits(translation.target, translation.text, true);
+const sources = makeLinkUnits(translation.source, translation.source_text, true);
+const targets = makeLinkUnits(translation.target, translation.text, true);
 const straight = readPharaoh('0-0 1-1 2-2', 3, 3).gold;
 
 test('special tokens are not words, and pieces of a word are one unit', () => {
@@ -44,8 +44,8 @@ test('special tokens are not words, and pieces of a word are one unit', () => {
     { label: 'bel', word: 0, start: 0, end: 3 },
     { label: 'lt', word: 0, start: 3, end: 5 },
   ];
-  assert.deepEqual(linkUnits(pieces, 'bellt', true), [{ places: [0, 1], label: 'bellt' }]);
-  assert.equal(linkUnits(pieces, 'bellt', false).length, 2);
+  assert.deepEqual(makeLinkUnits(pieces, 'bellt', true), [{ places: [0, 1], label: 'bellt' }]);
+  assert.equal(makeLinkUnits(pieces, 'bellt', false).length, 2);
 });
 
 test('heads with equal rates are ranked by their weight on the gold links', () => {
@@ -66,12 +66,12 @@ test('heads with equal rates are ranked by their weight on the gold links', () =
 
 test('links are read from the row of a word or from the row after it', () => {
   const map = (head) => translation.map('cross', 0, head);
-  assert.deepEqual(attentionLinks(map(0), targets, sources, 0), [
+  assert.deepEqual(findAttentionLinks(map(0), targets, sources, 0), [
     [0, 0],
     [1, 1],
     [2, 2],
   ]);
-  assert.deepEqual(attentionLinks(map(1), targets, sources, 1), [
+  assert.deepEqual(findAttentionLinks(map(1), targets, sources, 1), [
     [0, 0],
     [1, 1],
     [2, 2],
@@ -88,7 +88,7 @@ test('links are read from the row of a word or from the row after it', () => {
 
 test('rate, precision and recall by hand', () => {
   const { gold } = readPharaoh('0-0 1-1 2-1p', 3, 3);
-  const { rate, precision, recall } = linkCounts(
+  const { rate, precision, recall } = scoreLinks(
     [
       [0, 0],
       [2, 1],
@@ -100,7 +100,7 @@ test('rate, precision and recall by hand', () => {
   assert.ok(Math.abs(rate - (1 - 3 / 5)) < 1e-9);
   assert.ok(Math.abs(precision - 2 / 3) < 1e-9);
   assert.equal(recall, 0.5);
-  assert.deepEqual(linkCounts([], new Map()), { rate: 0, precision: 1, recall: 1 });
+  assert.deepEqual(scoreLinks([], new Map()), { rate: 0, precision: 1, recall: 1 });
 });
 
 // A real answer, and the rates of its heads computed in Python for the same links.
@@ -130,7 +130,7 @@ test('heads have the same rates as in Python', () => {
   const output = execFileSync(process.env.PYTHON ?? 'python3', ['-c', SCRIPT], { encoding: 'utf8', maxBuffer: 2 ** 26 });
   const { answer, words, rates } = JSON.parse(output.trim().split('\n').at(-1) ?? '');
   const real = new Translation(answer);
-  const units = [linkUnits(real.source, real.source_text, true), linkUnits(real.target, real.text, true)];
+  const units = [makeLinkUnits(real.source, real.source_text, true), makeLinkUnits(real.target, real.text, true)];
   assert.deepEqual(
     units.map(({ length }) => length),
     words,
@@ -153,7 +153,7 @@ test('Pharaoh format is read and written, and errors are reported', () => {
 
 test('a head is explained by its role, its width and its steadiness', () => {
   const here = { role: 'aligns', share: 0.8, measures: { relative_entropy: 0.2, peak: 0.8, distance: 1.5 } };
-  const keys = (...values) => paragraph(...values).map(([key]) => key);
+  const keys = (...values) => describeHead(...values).map(([key]) => key);
   assert.deepEqual(keys(here, { role: 'aligns', held: 0.9 }, 200), ['explain_here', 'explain_narrow', 'explain_steady']);
   assert.deepEqual(keys(here, { role: 'aligns', held: 0.5 }, 200), ['explain_here', 'explain_narrow', 'explain_often']);
   const wide = { role: 'spreads', share: 0.8, measures: { ...here.measures, relative_entropy: 0.9 } };

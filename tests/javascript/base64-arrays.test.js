@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const { decodeWeights, decodeCausalWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');
+const { decodeWeights, decodeCausalWeights, MAX_LEVEL } = await import('../../viz/widgets/core/weight-decoding.js');
 
 const python = (code) => JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', code], { encoding: 'utf8', maxBuffer: 1 << 26 }));
 
@@ -18,7 +18,7 @@ print(json.dumps({"letters": encode_weights(weights), "weights": weights.tolist(
   const numbers = decodeWeights(letters);
   assert.equal(numbers.length, weights.length);
   for (const [place, weight] of weights.entries()) {
-    const decoded = Math.fround(numbers[place] / LEVEL_OF_ONE);
+    const decoded = Math.fround(numbers[place] / MAX_LEVEL);
     for (const digits of [1, 2, 3, 4]) assert.equal(decoded.toFixed(digits), weight.toFixed(digits), `${weight}`);
   }
 });
@@ -29,7 +29,7 @@ import json
 import numpy as np
 from headlight.viz.service.weight_encoding import encode_weights
 print(json.dumps(encode_weights(np.array([[0.0, 1.0]], dtype="f4"))))`);
-  assert.deepEqual([...decodeWeights(letters)], [0, LEVEL_OF_ONE]);
+  assert.deepEqual([...decodeWeights(letters)], [0, MAX_LEVEL]);
 });
 
 test('causal maps omit cells above the diagonal', () => {

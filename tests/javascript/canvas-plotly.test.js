@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { colourLookup, paint } = await import('../../viz/widgets/parts/canvas-plotly.js');
+const { createColourLookup, paint } = await import('../../viz/widgets/parts/canvas-plotly.js');
 
 const SCALE = [
   [0, '#000000'],
@@ -27,7 +27,7 @@ function painted(trace, width, height) {
 }
 
 test('colours are interpolated in the scale', () => {
-  const toColour = colourLookup(SCALE);
+  const toColour = createColourLookup(SCALE);
   assert.deepEqual(channels([0, 0.25, 0.5, 1].map(toColour)), [BLACK, [128, 0, 0, 255], RED, WHITE]);
 });
 

@@ -17,7 +17,7 @@ globalThis.localStorage = /** @type {any} */ ({
   },
 });
 
-const { LIMITS, validate, deckInLink, toFile, fromFile, moveItem, encodeViews, read, decodeViews, write } = await import(
+const { LIMITS, validate, getDeckInLink, toFile, fromFile, moveItem, encodeViews, read, decodeViews, write } = await import(
   '../../viz/widgets/deck/saved-views.js'
 );
 
@@ -36,8 +36,8 @@ test('views roundtrip through links and files', async () => {
   assert.deepEqual(await decodeViews(await encodeViews(VIEWS)), VIEWS);
   assert.match(await encodeViews(VIEWS), /^[\w-]+$/); // no characters that an address would escape
   assert.deepEqual(fromFile(toFile(VIEWS)), VIEWS);
-  assert.equal(deckInLink(`#tab=learn&deck=${await encodeViews(VIEWS)}`), await encodeViews(VIEWS));
-  assert.equal(deckInLink('#tab=learn'), '');
+  assert.equal(getDeckInLink(`#tab=learn&deck=${await encodeViews(VIEWS)}`), await encodeViews(VIEWS));
+  assert.equal(getDeckInLink('#tab=learn'), '');
   const within = { title: 'a deck', note: '', hash: `#tab=learn&deck=${await encodeViews(VIEWS)}` };
   assert.deepEqual(validate([within, VIEWS[0]]), [VIEWS[0]]); // a view that contains a deck is dropped
 });

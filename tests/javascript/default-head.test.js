@@ -4,7 +4,7 @@ import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { defaultHead } = await import('../../viz/widgets/core/default-head.js');
-const { selectionInKind, remapRow, informativeRow } = await import('../../viz/widgets/core/selection.js');
+const { selectInKind, remapRow, findInformativeRow } = await import('../../viz/widgets/core/selection.js');
 
 const SOURCES = ['Ich', 'habe', 'Bier', 'getrunken', '</s>'];
 const TARGETS = ['I', 'drank', 'beer', '</s>'];
@@ -33,48 +33,48 @@ function translated(maps, best = null) {
 }
 
 test('the default row shows a reordered word', () => {
-  assert.equal(informativeRow(translated([rowsAt(0, 3, 2, 4)]), HEAD, PLAIN), 1);
+  assert.equal(findInformativeRow(translated([rowsAt(0, 3, 2, 4)]), HEAD, PLAIN), 1);
 });
 
 test('for a head that attends to the previous target word, the default row is the next one', () => {
   const after = translated([rowsAt(4, 0, 3, 2)], { layer: 0, head: 0, shift: 1 });
-  assert.equal(informativeRow(after, HEAD, PLAIN), 2);
+  assert.equal(findInformativeRow(after, HEAD, PLAIN), 2);
 });
 
 test('at the default head, the row is the one chosen by the server, for all display options', () => {
   const translation = translated([rowsAt(0, 3, 2, 4), rowsAt(0, 3, 2, 4)]);
   translation.opening = { layer: 0, head: 0, row: 2 };
   assert.deepEqual(defaultHead(translation), { layer: 0, head: 0 });
-  assert.equal(informativeRow(translation, HEAD, PLAIN), 2);
-  assert.equal(informativeRow(translation, HEAD, { words: true, special: false }), 2);
-  assert.equal(informativeRow(translation, { ...HEAD, head: 1 }, PLAIN), 1);
+  assert.equal(findInformativeRow(translation, HEAD, PLAIN), 2);
+  assert.equal(findInformativeRow(translation, HEAD, { words: true, special: false }), 2);
+  assert.equal(findInformativeRow(translation, { ...HEAD, head: 1 }, PLAIN), 1);
   translation.opening = { layer: 0, head: 0, row: 3 }; // the end token, which is hidden
-  assert.equal(informativeRow(translation, HEAD, { words: false, special: false }), 1);
+  assert.equal(findInformativeRow(translation, HEAD, { words: false, special: false }), 1);
 });
 
 test('without a reordered word, the row is the one farthest from the diagonal', () => {
-  assert.equal(informativeRow(translated([rowsAt(1, 1, 3, 4)]), HEAD, PLAIN), 0);
+  assert.equal(findInformativeRow(translated([rowsAt(1, 1, 3, 4)]), HEAD, PLAIN), 0);
 });
 
 test('there is a row even without a clear one, and none without rows', () => {
   const uniform = translated([[...rowsAt(0, 0, 0, 0).slice(1), SOURCES.map(() => 0.2)]]);
-  assert.equal(typeof informativeRow(uniform, HEAD, PLAIN), 'number');
+  assert.equal(typeof findInformativeRow(uniform, HEAD, PLAIN), 'number');
   const empty = new Translation(answered({ sources: SOURCES, targets: [], maps: [[]] }));
-  assert.equal(informativeRow(empty, HEAD, PLAIN), null);
+  assert.equal(findInformativeRow(empty, HEAD, PLAIN), null);
 });
 
 test('in another kind, the selected word becomes the source word that it attends to', () => {
   const state = { ...HEAD, ...PLAIN, row: 1, lastHeads: {} };
-  const selection = selectionInKind(translated([rowsAt(0, 3, 2, 4)]), state, 'encoder');
+  const selection = selectInKind(translated([rowsAt(0, 3, 2, 4)]), state, 'encoder');
   assert.deepEqual([selection.kind, selection.layer, selection.head, selection.row], ['encoder', 0, 1, 3]); // the head of the previous token
-  const crossSelection = selectionInKind(translated([rowsAt(0, 3, 2, 4)]), { ...state, ...selection, head: 0 }, 'cross');
+  const crossSelection = selectInKind(translated([rowsAt(0, 3, 2, 4)]), { ...state, ...selection, head: 0 }, 'cross');
   assert.deepEqual([crossSelection.layer, crossSelection.head, crossSelection.row], [0, 0, 1]);
   assert.deepEqual(crossSelection.lastHeads.encoder, { layer: 0, head: 0 });
 });
 
 test('for a shifted head, the translated word is in the next row', () => {
   const after = translated([rowsAt(4, 0, 3, 2)], { layer: 0, head: 0, shift: 1 });
-  const selection = selectionInKind(after, { ...HEAD, ...PLAIN, row: 1, lastHeads: { encoder: { layer: 0, head: 0 } } }, 'encoder');
+  const selection = selectInKind(after, { ...HEAD, ...PLAIN, row: 1, lastHeads: { encoder: { layer: 0, head: 0 } } }, 'encoder');
   assert.deepEqual([selection.head, selection.row], [0, 3]);
 });
 

@@ -7,7 +7,7 @@ import { LIMITS, python, readModel, requestFor } from './engine-setup.js';
 const { translate } = await import('../../viz/widgets/engine/translator.js');
 const { makeAnswer } = await import('../../viz/widgets/engine/answer.js');
 const { encodeWeights } = await import('../../viz/widgets/engine/weight-encoding.js');
-const { decodeWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');
+const { decodeWeights, MAX_LEVEL } = await import('../../viz/widgets/core/weight-decoding.js');
 
 const EXPECTED = `
 import json, sys
@@ -29,7 +29,7 @@ const close = (one, other, most, what) => assert.ok(Math.abs(one - other) <= mos
 /** The numbers of measures: the scale times the weight of each letter. */
 function measured([unit, scale, letters]) {
   const weights = decodeWeights(letters);
-  return [unit, scale, Array.from(letters, (letter, index) => (letter === ' ' ? null : (scale * weights[index]) / LEVEL_OF_ONE))];
+  return [unit, scale, Array.from(letters, (letter, index) => (letter === ' ' ? null : (scale * weights[index]) / MAX_LEVEL))];
 }
 
 function compareMeasures(own, expected, what) {
@@ -56,7 +56,7 @@ function compareAnswers(own, expected) {
     assert.deepEqual(own.attention[kind].shape, expected.attention[kind].shape);
     const [weights, others] = [own, expected].map((answer) => decodeWeights(answer.attention[kind].letters));
     assert.equal(weights.length, others.length);
-    weights.forEach((weight, index) => close(weight / LEVEL_OF_ONE, others[index] / LEVEL_OF_ONE, 2e-4, kind));
+    weights.forEach((weight, index) => close(weight / MAX_LEVEL, others[index] / MAX_LEVEL, 2e-4, kind));
     const values = (roles) => roles.flat().map(([name]) => name);
     assert.deepEqual(values(own.roles[kind]), values(expected.roles[kind]), `${what}: roles of ${kind}`);
     own.roles[kind].flat().forEach(([, share, spread], index) => {

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { VIEW_STATE, isComparing, createStore } = await import('../../viz/widgets/core/store.js');
-const { headBelow, nextHead } = await import('../../viz/widgets/headview/head-navigation.js');
+const { findHeadBelow, nextHead } = await import('../../viz/widgets/headview/head-navigation.js');
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { formatCertain, errorBound, view } = await import('../../viz/widgets/core/map-view.js');
-const { highlightWeights, getHighlight, effectiveHighlight, combinedWeights } = await import('../../viz/widgets/headview/highlights.js');
+const { formatCertain, computeErrorBound, view } = await import('../../viz/widgets/core/map-view.js');
+const { getHighlightWeights, getHighlight, mergeHighlight, combineWeights } = await import('../../viz/widgets/headview/highlights.js');
 
 test('two stores on one base share its values and keep their own', () => {
   const base = createStore({ kind: 'cross', layer: 0, palette: 'headlight' });
@@ -54,23 +54,23 @@ test('next and previous head follow reading order and wrap around', () => {
 });
 
 test('up and down keep the column, or the last one of a shorter row', () => {
-  assert.deepEqual(headBelow(ROWS, at(0, 2), 1), at(1, 2));
-  assert.deepEqual(headBelow(ROWS, at(1, 2), 1), at('mean', 'mean'));
-  assert.deepEqual(headBelow(ROWS, at(0, 1), -1), at('mean', 'mean'));
+  assert.deepEqual(findHeadBelow(ROWS, at(0, 2), 1), at(1, 2));
+  assert.deepEqual(findHeadBelow(ROWS, at(1, 2), 1), at('mean', 'mean'));
+  assert.deepEqual(findHeadBelow(ROWS, at(0, 1), -1), at('mean', 'mean'));
 });
 
 const VIEW = { rows: [{}, {}], columns: [{}, {}, {}], weights: Float32Array.of(0.5, 0.25, 0.25, 0.25, 0.75, NaN) };
 
 test('on each axis, hover takes precedence over a pin', () => {
-  const highlight = effectiveHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
+  const highlight = mergeHighlight(getHighlight({ row: 0, column: 2, hoverRow: 1, hoverColumn: null }));
   assert.deepEqual(highlight, { rows: [1], columns: [2] });
-  assert.deepEqual(effectiveHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
+  assert.deepEqual(mergeHighlight(getHighlight(VIEW_STATE)), { rows: null, columns: null });
 });
 
 test('highlighted rows are averaged, columns are summed, and masked cells stay masked', () => {
-  assert.deepEqual([...highlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
-  assert.deepEqual([...highlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
-  assert.ok(Number.isNaN(combinedWeights(VIEW, [1], [2])));
+  assert.deepEqual([...getHighlightWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
+  assert.deepEqual([...getHighlightWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
+  assert.ok(Number.isNaN(combineWeights(VIEW, [1], [2])));
 });
 
 /** Reproducible random rows that sum to one. */
@@ -128,7 +128,7 @@ test('every displayed decimal of words, means and normalised rows is exact', () 
             const rowSum = rescale && head !== 'max' ? sum(item, currentView.columns) : 1;
             const exactValue = sum(item, [other]) / rowSum;
             const weight = currentView.weights[row * currentView.columns.length + column];
-            const text = formatCertain(weight, errorBound(currentView, weight, [row], [column]));
+            const text = formatCertain(weight, computeErrorBound(currentView, weight, [row], [column]));
             assert.equal(text, exactValue.toFixed(text.length - 2), JSON.stringify({ words, special, rescale, layer, head, row, column }));
             decimalCount += text.length - 2;
             if (!words && special && typeof layer === 'number' && (typeof head === 'number' || head === 'max'))

@@ -7,8 +7,8 @@ const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { measureNames, listMeasures, measureScale } = await import('../../viz/widgets/parts/measures.js');
 const { transposedTranslation } = await import('../../viz/widgets/compare/transposed.js');
 const { formatTile } = await import('../../viz/widgets/heads/measure-wall.js');
-const { paragraph } = await import('../../viz/widgets/heads/head-explanation.js');
-const { headsByRole, nextIndex } = await import('../../viz/widgets/heads/role-chips.js');
+const { describeHead } = await import('../../viz/widgets/heads/head-explanation.js');
+const { groupByRole, nextIndex } = await import('../../viz/widgets/heads/role-chips.js');
 const { sortHeads } = await import('../../viz/widgets/heads/head-table.js');
 
 const KINDS = /** @type {const} */ (['encoder', 'decoder', 'cross']);
@@ -83,7 +83,7 @@ test('an answer without measures (an older or a transposed one) shows none', () 
     assert.deepEqual(listMeasures(translation, 'cross'), [[{}]]);
     const here = { role: 'unclear', share: 0.5, late: false, measures: listMeasures(translation, 'cross')[0][0] };
     assert.deepEqual(
-      paragraph(here, null, 0).map(([phrase]) => phrase),
+      describeHead(here, null, 0).map(([phrase]) => phrase),
       ['explain_unclear'],
     );
   }
@@ -110,7 +110,7 @@ test('heads of a role are sorted, and there is no next one after the last', () =
       ],
     )
   );
-  const heads = headsByRole(translation, 'cross');
+  const heads = groupByRole(translation, 'cross');
   assert.deepEqual([...heads.keys()], ['aligns', 'spreads', 'unclear']);
   assert.deepEqual(
     heads.get('aligns').map(({ layer, head }) => [layer, head]),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { parseFile } = await import('../../viz/widgets/recording/parse-file.js');
-const { kindArrays, parseKind } = await import('../../viz/widgets/recording/kind-arrays.js');
+const { groupByKind, parseKind } = await import('../../viz/widgets/recording/kind-arrays.js');
 
 const [LAYERS, HEADS, ROWS] = [2, 3, 5];
 const nested = (shape, at = () => 1 / ROWS, place = []) =>
@@ -36,8 +36,8 @@ test('one array per layer is accepted, in layer order', async () => {
     assert.equal(recording.map('self', 10, 1).weights[0], 1);
     assert.equal(recording.map('self', 3, 1).weights[3], 1);
   }
-  assert.deepEqual(kindArrays({ layer_0: array(HEADS, ROWS, ROWS) }).self.shape, [1, HEADS, ROWS, ROWS]);
-  assert.deepEqual(kindArrays({ arr_0: array(LAYERS, HEADS, ROWS, ROWS) }).self.shape, [LAYERS, HEADS, ROWS, ROWS]);
+  assert.deepEqual(groupByKind({ layer_0: array(HEADS, ROWS, ROWS) }).self.shape, [1, HEADS, ROWS, ROWS]);
+  assert.deepEqual(groupByKind({ arr_0: array(LAYERS, HEADS, ROWS, ROWS) }).self.shape, [LAYERS, HEADS, ROWS, ROWS]);
   assert.deepEqual(parseKind('cross_attentions_4'), { kind: 'cross', layer: 4 });
   for (const name of ['tokens', 'attention_mask', 'hidden_states_0', 'constructor', 'layer_norm']) assert.equal(parseKind(name), null);
 });

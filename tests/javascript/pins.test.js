@@ -4,7 +4,7 @@ import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { remapPins, remapIndex } = await import('../../viz/widgets/core/pins.js');
-const { stableSizes } = await import('../../viz/widgets/headview/stable-layout.js');
+const { growSizes } = await import('../../viz/widgets/headview/stable-layout.js');
 
 test('a word keeps its pin if words are added around it or in its middle', () => {
   const before = ['Der', 'Hund', 'schläft'];
@@ -32,9 +32,9 @@ test('pins of rows and columns follow the words of both sides', () => {
 });
 
 test('a fixed map reserves eight more columns at once and never shrinks', () => {
-  const first = stableSizes(null, { columns: 5, label: 80, above: 50 });
+  const first = growSizes(null, { columns: 5, label: 80, above: 50 });
   assert.deepEqual([first.columns, first.label], [5, 80]);
-  const more = stableSizes(first, { columns: 6, label: 116, above: 200 });
+  const more = growSizes(first, { columns: 6, label: 116, above: 200 });
   assert.deepEqual(more, { ...first, columns: 8 });
-  assert.deepEqual(stableSizes(more, { columns: 3, label: 40, above: 40 }), more);
+  assert.deepEqual(growSizes(more, { columns: 3, label: 40, above: 40 }), more);
 });

@@ -5,9 +5,9 @@ import { answered } from './setup.js';
 globalThis.matchMedia ??= () => ({ matches: false });
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { axes } = await import('../../viz/widgets/core/map-view.js');
-const { selectionAt, rowEnds } = await import('../../viz/widgets/heads/player.js');
+const { selectPlayed, getRowEnds } = await import('../../viz/widgets/heads/player.js');
 const { listCandidates } = await import('../../viz/widgets/heads/candidates.js');
-const { rowOfToken, writtenSize } = await import('../../viz/widgets/headview/unwritten.js');
+const { findTokenRow, countWrittenCells } = await import('../../viz/widgets/headview/unwritten.js');
 const { encodeGif } = await import('../../viz/widgets/parts/gif.js');
 
 const SOURCES = ['Der', 'Hund', '</s>'];
@@ -45,12 +45,12 @@ test('a row of a whole word follows the whole previous word', () => {
 });
 
 test('each step ends a row, and a hidden end token belongs to the last word', () => {
-  assert.deepEqual(rowEnds(translation(), SHOWN), [1, 2, 3, 4]);
-  assert.deepEqual(rowEnds(translation(), { words: false, special: false }), [1, 2, 4]);
+  assert.deepEqual(getRowEnds(translation(), SHOWN), [1, 2, 3, 4]);
+  assert.deepEqual(getRowEnds(translation(), { words: false, special: false }), [1, 2, 4]);
 });
 
 test('the selected row is that of the token being written, and the last step is the complete answer', () => {
-  const selected = (kind, count) => selectionAt(translation(), { kind, ...SHOWN }, count);
+  const selected = (kind, count) => selectPlayed(translation(), { kind, ...SHOWN }, count);
   assert.deepEqual([selected('cross', 2).written, selected('cross', 2).row, selected('cross', 2).column], [2, 1, null]);
   assert.deepEqual([selected('cross', 4).written, selected('cross', 4).row], [null, 3]);
   assert.equal('row' in selected('encoder', 2), false); // the encoder selection does not change
@@ -58,13 +58,13 @@ test('the selected row is that of the token being written, and the last step is 
 
 test('only written tokens have rows, and decoder columns are the previous tokens', () => {
   const answer = translation();
-  const sizeAt = (kind, written) => writtenSize(answer, { kind, ...axes(answer, kind, SHOWN) }, written);
+  const sizeAt = (kind, written) => countWrittenCells(answer, { kind, ...axes(answer, kind, SHOWN) }, written);
   assert.deepEqual(sizeAt('cross', 2), { rows: 2, columns: 3 });
   assert.deepEqual(sizeAt('decoder', 2), { rows: 2, columns: 2 }); // the start and the first word
   assert.deepEqual(sizeAt('encoder', 2), { rows: 3, columns: 3 });
   assert.deepEqual(sizeAt('decoder', null), { rows: 4, columns: 4 });
-  assert.equal(rowOfToken({ kind: 'cross', ...axes(answer, 'cross', SHOWN) }, 2), 2);
-  assert.equal(rowOfToken({ kind: 'encoder', ...axes(answer, 'encoder', SHOWN) }, 2), null);
+  assert.equal(findTokenRow({ kind: 'cross', ...axes(answer, 'cross', SHOWN) }, 2), 2);
+  assert.equal(findTokenRow({ kind: 'encoder', ...axes(answer, 'encoder', SHOWN) }, 2), null);
 });
 
 const token = (id, label = String(id), special = false) => ({ id, label, special });

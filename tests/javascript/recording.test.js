@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { Recording } = await import('../../viz/widgets/core/recording.js');
-const { LEVEL_OF_ONE, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
+const { MAX_LEVEL, decodeWeights, decodeCodes } = await import('../../viz/widgets/core/weight-decoding.js');
 const { RecordingSource } = await import('../../viz/widgets/recording/recording-source.js');
 const { getSelection, parseSelection } = await import('../../viz/widgets/notebook/selection-sync.js');
-const { nameWithNumber } = await import('../../viz/widgets/headview/strongest-list.js');
+const { addItemNumber } = await import('../../viz/widgets/headview/strongest-list.js');
 const { isDark } = await import('../../viz/widgets/notebook/environment.js');
 
 const tokens = (labels) => {
@@ -30,7 +30,7 @@ const values = (more = {}) => ({
   before: null,
   ...more,
 });
-const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(weight * LEVEL_OF_ONE));
+const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(weight * MAX_LEVEL));
 const HEADS = [1, 0, 0, 0.5, 0.5, 0, 0.25, 0.25, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1];
 const EVERYTHING = { layer: 0, head: 0, words: false, special: true };
 
@@ -82,7 +82,7 @@ test('missing maps are requested once and available after they arrive', () => {
       [1, true],
     ],
   );
-  recording.receive({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), LEVEL_OF_ONE);
+  recording.receive({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), MAX_LEVEL);
   assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
 });
 
@@ -99,7 +99,7 @@ test('of equal words each has its number on the axis', () => {
   const items = tokens(['the', 'cat', 'the']);
   const text = (node) => (typeof node === 'object' ? node.nodes.map(text).join('') : String(node));
   assert.deepEqual(
-    items.map((_, place) => text(nameWithNumber(items[place].label, items, place))),
+    items.map((_, place) => text(addItemNumber(items[place].label, items, place))),
     ['the 1', 'cat', 'the 3'],
   );
 });

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 const script = 'import json; from headlight.viz.browser_files.static_files import tables; print(json.dumps(tables()))';
 globalThis.headlightTables = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', script], { encoding: 'utf8' }));
 
-const { decodeWeights, LEVEL_OF_ONE } = await import('../../viz/widgets/core/weight-decoding.js');
+const { decodeWeights, MAX_LEVEL } = await import('../../viz/widgets/core/weight-decoding.js');
 const every = Array.from({ length: 1 << 16 }, (_, code) => String.fromCharCode(code)).join('');
 const values = decodeWeights(every);
 
@@ -16,7 +16,7 @@ for (const code of cells.slice(1, -1)) ends.push(2 * values[code] - ends.at(-1))
 
 /** The letter of a weight, as the server would send it: that of the cell in which it lies. */
 export function encodeWeight(weight) {
-  const at = ends.findIndex((end) => weight * LEVEL_OF_ONE < end);
+  const at = ends.findIndex((end) => weight * MAX_LEVEL < end);
   return every[cells.at(at)];
 }
 

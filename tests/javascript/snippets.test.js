@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { iframeSnippet, toPythonLiteral, pythonSnippet } = await import('../../viz/widgets/heads/snippets.js');
+const { formatIframe, toPythonLiteral, formatPythonSnippet } = await import('../../viz/widgets/heads/snippets.js');
 
 test('attributes of a frame are escaped', () => {
-  const frame = iframeSnippet('/?embed=head#text=%22&tab="x"', '<b>Head</b>');
+  const frame = formatIframe('/?embed=head#text=%22&tab="x"', '<b>Head</b>');
   assert.ok(frame.startsWith('<iframe src="/?embed=head#text=%22&amp;tab=&quot;x&quot;" title="&lt;b&gt;Head&lt;/b&gt;"'));
   assert.equal(frame.split('<').length, 3);
 });
@@ -23,7 +23,7 @@ const OPTIONS = {
   back_weight: 0,
 };
 const call = (values, ...more) =>
-  pythonSnippet({ model: 'de-en', text: 'Hallo.', ...values }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
+  formatPythonSnippet({ model: 'de-en', text: 'Hallo.', ...values }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
 
 test('only options that differ from the Python defaults are written', () => {
   const page = { ...OPTIONS, beam_size: 4, no_repeat: 4, source_language: '', interventions: [] };
@@ -58,8 +58,8 @@ test('values are written as in Python', () => {
 
 test('only one head or the mean of a layer is a map; options without effect are omitted', () => {
   const values = { model: 'de-en', text: 'Hallo.', beam_size: 4, target: null };
-  const last = (look) => pythonSnippet(values, look).trim().split('\n').at(-1);
-  assert.ok(pythonSnippet(values, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
+  const last = (look) => formatPythonSnippet(values, look).trim().split('\n').at(-1);
+  assert.ok(formatPythonSnippet(values, { kind: 'cross', layer: 0, head: 3 }).includes('translator.translate("Hallo.", beam_size=4)\n'));
   assert.equal(last({ kind: 'cross', layer: 0, head: 3 }), 'result.attention_map("cross", 0, 3)');
   assert.equal(last({ kind: 'encoder', layer: 1, head: 'mean' }), 'result.attention_map("encoder", 1)');
   assert.ok(last({ kind: 'cross', layer: 'mean', head: 'max' }).startsWith('result.attention.of("cross")  #'));

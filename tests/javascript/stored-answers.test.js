@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { python } from './engine-setup.js';
 
-const { storedEntry, storedFile } = await import('../../viz/widgets/core/stored-answers.js');
+const { findStoredAnswer, findStoredUrl } = await import('../../viz/widgets/core/stored-answers.js');
 
 const { resolveValues } = await import('../../viz/widgets/lessons/control-values.js');
 
@@ -19,19 +19,19 @@ print(json.dumps({"parts": parts, "verdicts": build_verdicts(run_build_line), "e
 
 test('every line that can be chosen has the verdict of the server', () => {
   assert.equal(expected.length, Object.keys(verdicts).length);
-  for (const [line, verdict] of expected) assert.deepEqual(storedEntry('run_build_line', line, verdicts, {}), verdict);
-  const chosen = expected.filter(([line]) => storedEntry('run_build_line', line, verdicts, {}).passes);
+  for (const [line, verdict] of expected) assert.deepEqual(findStoredAnswer('run_build_line', line, verdicts, {}), verdict);
+  const chosen = expected.filter(([line]) => findStoredAnswer('run_build_line', line, verdicts, {}).passes);
   assert.ok(chosen.length >= parts.length);
 });
 
 test('the line that the page fills in passes', () => {
   for (const { name, right } of parts.filter(({ candidates }) => candidates.length))
-    assert.equal(storedEntry('run_build_line', { part: name, text: right }, verdicts, {}).passes, true, name);
+    assert.equal(findStoredAnswer('run_build_line', { part: name, text: right }, verdicts, {}).passes, true, name);
 });
 
 test('files of other calls hold one answer', () => {
   const cards = [{ name: 'de-en' }];
-  assert.equal(storedEntry('model_cards', {}, cards, {}), cards);
+  assert.equal(findStoredAnswer('model_cards', {}, cards, {}), cards);
 });
 
 test('every setting of an experiment has the result of the server, with the values of the model in use', () => {
@@ -55,14 +55,14 @@ asked = [
 print(json.dumps({"stored": experiment_results(lessons, run, {"toy": request}), "lessons": lessons, "server": [[values, run(values)] for values in asked]}))`);
   const models = { toy: { lesson_model: server[0][1].model } };
   for (const [values, expected] of server) {
-    const entry = storedEntry('run_experiment', values, storedFile(stored, values), models);
+    const entry = findStoredAnswer('run_experiment', values, findStoredUrl(stored, values), models);
     const isOnSentence = `${values.lesson}.${values.step}.toy` in stored;
     assert.deepEqual(entry, isOnSentence ? { ...expected, sentence: 'der hund bellt' } : expected);
   }
   for (const { name, steps } of lessons) {
     for (const step of steps.filter(({ experiment }) => experiment)) {
       const values = { lesson: name, step: step.name, set: resolveValues(step.experiment.controls, {}), request: { model: 'toy' } };
-      assert.ok(storedEntry('run_experiment', values, storedFile(stored, values), models).figures.length, `${name}.${step.name}`); // the first setting
+      assert.ok(findStoredAnswer('run_experiment', values, findStoredUrl(stored, values), models).figures.length, `${name}.${step.name}`); // the first setting
     }
   }
 });

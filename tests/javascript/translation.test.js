@@ -4,7 +4,7 @@ import { answered, encodeWeight } from './setup.js';
 
 const { Translation, withPositions } = await import('../../viz/widgets/core/translation.js');
 const { reduceCells, colourLevel, rowMaximum, argMax, view } = await import('../../viz/widgets/core/map-view.js');
-const { mostInformativeHead } = await import('../../viz/widgets/core/default-head.js');
+const { findMostInformativeHead } = await import('../../viz/widgets/core/default-head.js');
 
 const close = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-4, `${actual} is not ${expected}`);
 
@@ -68,7 +68,7 @@ test('merged cells are sums over keys and means over queries, and masked if all 
 });
 
 test('the most informative head has rows that attend to different words', () => {
-  assert.deepEqual(mostInformativeHead(translation), { layer: 0, head: 1 });
+  assert.deepEqual(findMostInformativeHead(translation), { layer: 0, head: 1 });
 });
 
 test('levels of a colour scale', () => {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { typedPositions } from '../../viz/widgets/translate/typed-positions.js';
+import { locateTypedPositions } from '../../viz/widgets/translate/typed-positions.js';
 
 /** The words of `text`, as they are cut out of `typed`. */
 function cut(text, typed) {
-  const positions = typedPositions(text, typed);
+  const positions = locateTypedPositions(text, typed);
   if (!positions) return null;
   return [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => typed.slice(positions.starts[index], positions.ends[index + word.length]));
 }
@@ -20,7 +20,7 @@ test('words keep their places where pictures are left out', () => {
 });
 
 test('each UTF-16 unit of a character outside the basic plane has its place', () => {
-  assert.deepEqual(typedPositions('a𠮷b', '🐶a𠮷b'), { starts: [2, 3, 4, 5, 6], ends: [0, 3, 4, 5, 6] });
+  assert.deepEqual(locateTypedPositions('a𠮷b', '🐶a𠮷b'), { starts: [2, 3, 4, 5, 6], ends: [0, 3, 4, 5, 6] });
 });
 
 test('pictures that were read are not skipped', () => {
@@ -29,5 +29,5 @@ test('pictures that were read are not skipped', () => {
 
 test('other texts have no positions', () => {
   for (const typed of ['', 'Der Hund', 'Der alte Hund schläft.', 'Der Hund schläft. Ja', 'der Hund schläft.'])
-    assert.equal(typedPositions('Der Hund schläft.', typed), null, typed);
+    assert.equal(locateTypedPositions('Der Hund schläft.', typed), null, typed);
 });

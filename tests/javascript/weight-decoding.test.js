@@ -5,9 +5,7 @@ import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { python } from './engine-setup.js';
 
-const { decodeWeights, decodeCausalWeights, decodeCodes, toLevel, LEVEL_OF_ONE } = await import(
-  '../../viz/widgets/core/weight-decoding.js'
-);
+const { decodeWeights, decodeCausalWeights, decodeCodes, toLevel, MAX_LEVEL } = await import('../../viz/widgets/core/weight-decoding.js');
 
 const SHAPE = [2, 3, 5, 5];
 const sent = python(`
@@ -26,9 +24,9 @@ print(json.dumps({
 
 test('a decoded weight rounds to the same decimals, and zero and one are exact', () => {
   const numbers = decodeWeights(sent.letters);
-  assert.deepEqual([...numbers.subarray(0, 2)], [0, LEVEL_OF_ONE]);
+  assert.deepEqual([...numbers.subarray(0, 2)], [0, MAX_LEVEL]);
   for (const [index, weight] of sent.weights.entries()) {
-    const decoded = numbers[index] / LEVEL_OF_ONE;
+    const decoded = numbers[index] / MAX_LEVEL;
     assert.ok(Math.abs(decoded - weight) <= 5e-5, `${weight}: ${decoded}`);
     for (const digits of [1, 2, 3, 4]) assert.equal(decoded.toFixed(digits), weight.toFixed(digits));
   }
@@ -51,5 +49,5 @@ test('causal maps are sent without the cells above the diagonal', () => {
 
 test('a weight is quantised to the centre of its cell', () => {
   const levels = [0, 4.9e-5, 6e-5, 0.5, 0.99996, 1].map(toLevel);
-  assert.deepEqual(levels, [0, 0, 3, LEVEL_OF_ONE / 2 + 1, LEVEL_OF_ONE - 1, LEVEL_OF_ONE]);
+  assert.deepEqual(levels, [0, 0, 3, MAX_LEVEL / 2 + 1, MAX_LEVEL - 1, MAX_LEVEL]);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
-const { remainingInterventions } = await import('../../viz/widgets/core/interventions.js');
+const { filterInterventions } = await import('../../viz/widgets/core/interventions.js');
 const { parsePermalink } = await import('../../viz/widgets/core/permalink.js');
 const { set, state } = await import('../../viz/widgets/core/state.js');
 const { canRedo, canUndo, setInterventions, interventionText, interventions, redo, undo } = await import(
@@ -23,7 +23,7 @@ const MASK = { action: 'mask', start: 4, end: 8 };
 
 /** Replace the current sentence. */
 function arrive(translation) {
-  set({ ...remainingInterventions(translation), translation });
+  set({ ...filterInterventions(translation), translation });
 }
 
 test('changes of words are kept per sentence on every tab, and undo and redo do not move them to another', () => {
@@ -53,7 +53,7 @@ test('the same sentence keeps its changes, and a link overrides them', () => {
   arrive(sentence('Der Hund bellt'));
   assert.deepEqual(interventions(), [MASK]);
   const other = sentence('Die Katze schläft');
-  set({ ...remainingInterventions(other), translation: other, interventions: JSON.stringify([{ ...MASK, end: 9 }]) });
+  set({ ...filterInterventions(other), translation: other, interventions: JSON.stringify([{ ...MASK, end: 9 }]) });
   assert.deepEqual(interventions(), [{ ...MASK, end: 9 }]);
   assert.equal(state.translation, other);
 });

@@ -6,7 +6,7 @@ import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
 const { remapWord } = await import('../../viz/widgets/core/pins.js');
-const { chooseWord, chosenRival, wordLabel, wordPosition } = await import('../../viz/widgets/core/written-word.js');
+const { chooseWord, getChosenRival, wordLabel, getWordPosition } = await import('../../viz/widgets/core/written-word.js');
 const { DEFAULTS, set, state } = await import('../../viz/widgets/core/state.js');
 const { clampSelection, formatPermalink, parsePermalink } = await import('../../viz/widgets/core/permalink.js');
 const { selectionFrom, selectionValues } = await import('../../viz/widgets/core/fields.js');
@@ -23,11 +23,11 @@ const translation = translate(SOURCES, TARGETS);
 const look = { ...DEFAULTS, kind: 'cross', row: 1, word: 2 };
 
 test('the word is that of the pinned row, in the encoder the chosen one', () => {
-  assert.equal(wordPosition(translation, look), 1);
-  assert.equal(wordPosition(translation, { ...look, row: null }), 2);
-  assert.equal(wordPosition(translation, { ...look, row: 9 }), 2);
-  assert.equal(wordPosition(translation, { ...look, kind: 'encoder' }), 2);
-  assert.equal(wordPosition(translation, { ...look, row: null, word: null }), null);
+  assert.equal(getWordPosition(translation, look), 1);
+  assert.equal(getWordPosition(translation, { ...look, row: null }), 2);
+  assert.equal(getWordPosition(translation, { ...look, row: 9 }), 2);
+  assert.equal(getWordPosition(translation, { ...look, kind: 'encoder' }), 2);
+  assert.equal(getWordPosition(translation, { ...look, row: null, word: null }), null);
 });
 
 test('choosing a word pins its row if the map has one', () => {
@@ -40,9 +40,9 @@ test('choosing a word pins its row if the map has one', () => {
 
 test('a rival belongs to one word', () => {
   const rival = { place: 2, id: 7 };
-  assert.equal(chosenRival({ rival }, 2), rival);
-  assert.equal(chosenRival({ rival }, 1), null);
-  assert.equal(chosenRival({ rival: null }, 2), null);
+  assert.equal(getChosenRival({ rival }, 2), rival);
+  assert.equal(getChosenRival({ rival }, 1), null);
+  assert.equal(getChosenRival({ rival: null }, 2), null);
 });
 
 test('the word and its rival move with the word', () => {

@@ -6,7 +6,7 @@ import { callWithRetry } from '../core/boot.js';
 import { fillElements, isNarrow, make, replace, svg } from '../core/dom.js';
 import { LatestRequest } from '../core/latest-request.js';
 import { state } from '../core/state.js';
-import { chosenRival } from '../core/written-word.js';
+import { getChosenRival } from '../core/written-word.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { RivalChoice } from '../parts/rival-choice.js';
 import { AccountHeads } from './account-heads.js';
@@ -70,7 +70,7 @@ export class Account {
     const position = word.places[0];
     if (translation !== this.translation || position !== this.position) this.answer = null;
     [this.translation, this.word, this.position] = [translation, word, position];
-    const rival = chosenRival(state, position)?.id ?? null; // null: the most probable other token
+    const rival = getChosenRival(state, position)?.id ?? null; // null: the most probable other token
     const query = { request: translation.requestValues(), place: position, rival };
     this.latest.load(
       JSON.stringify(query),

@@ -7,7 +7,7 @@ import { ready } from '../core/page.js';
 import { isWord } from '../core/default-head.js';
 import { on, set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
-import { chooseWord, wordPosition } from '../core/written-word.js';
+import { chooseWord, getWordPosition } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { Account } from './account.js';
 import { LogitLens } from './logit-lens.js';
@@ -90,7 +90,7 @@ function writtenWords(translation) {
 
 /** Index of the explained word, by default the first one with letters. */
 function chosenWord(words) {
-  const position = wordPosition(state.translation, state);
+  const position = getWordPosition(state.translation, state);
   return Math.max(
     0,
     words.findIndex((word) => (position === null ? isWord(word) : word.places.includes(position))),

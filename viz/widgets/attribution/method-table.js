@@ -6,7 +6,7 @@ import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { faultText, languageName, sentenceGap, t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { AgreementTable } from './agreement.js';
 import { ErasureCurves, area } from './erasure-curves.js';
 import { completenessText, faithfulnessBar, faithfulnessText, methodGroups } from './faithfulness.js';
@@ -191,7 +191,7 @@ export class MethodTable {
 
   heading(words) {
     const labels = words.map(({ label, full, special }) =>
-      make('span', { class: `${columnClass(label)}${special ? ' special' : ''}`, title: full }, make('bdi', {}, label)),
+      make('span', { class: `${getColumnClass(label)}${special ? ' special' : ''}`, title: full }, make('bdi', {}, label)),
     );
     return make(
       'div',

@@ -3,7 +3,7 @@
 
 import { fillElements, make, replace } from '../core/dom.js';
 import { scaleColour } from '../core/theme.js';
-import { formatNumber, matrixDecimals } from '../parts/sums.js';
+import { formatNumber, countMatrixDecimals } from '../parts/sums.js';
 
 const GAP_COLUMNS = 1; // empty grid columns between the left matrix and the result
 
@@ -58,7 +58,7 @@ const caption = (children, style) => make('span', { class: 'matrix-name', style 
 
 /** @param {any} scheme */
 function topCells({ top, topRows }, gridPlace, first, start) {
-  const digits = Math.min(2, matrixDecimals(top));
+  const digits = Math.min(2, countMatrixDecimals(top));
   return top.flatMap((row, index) => [
     topRows
       ? make('span', { class: 'row-word top-row', style: `grid-row: ${start + index}; grid-column: 1 / ${first}` }, topRows[index])
@@ -75,8 +75,8 @@ function topCells({ top, topRows }, gridPlace, first, start) {
 
 function rowCells(scheme, gridPlace, first, start) {
   const { left, result, rows, askingRow } = scheme;
-  const digits = Math.min(2, matrixDecimals(result));
-  const leftDigits = left && !scheme.whole ? Math.min(2, matrixDecimals(left)) : 0;
+  const digits = Math.min(2, countMatrixDecimals(result));
+  const leftDigits = left && !scheme.whole ? Math.min(2, countMatrixDecimals(left)) : 0;
   return result.flatMap((numbers, row) => [
     make(
       'span',
@@ -151,11 +151,11 @@ export function additionScheme({ a, b, sum, rows, askingRow, names, field, cellN
   rows.forEach((row, index) => {
     const numbers = (matrix, kind) =>
       matrix[index].map((number, column) =>
-        make('span', { class: 'cell', data: { [kind]: `${index},${column}` } }, formatNumber(number, matrixDecimals([[number]]))),
+        make('span', { class: 'cell', data: { [kind]: `${index},${column}` } }, formatNumber(number, countMatrixDecimals([[number]]))),
       );
     const sums = sum[index].map((number, column) => {
       const scheme = { field, cellName };
-      return resultCell(scheme, index, column, number, matrixDecimals([[number]]), '');
+      return resultCell(scheme, index, column, number, countMatrixDecimals([[number]]), '');
     });
     element.append(
       make('span', { class: `row-word ${index === askingRow ? 'asking' : ''}` }, ...row),

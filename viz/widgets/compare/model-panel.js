@@ -5,7 +5,7 @@ import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { HeadGrid } from '../headview/head-grid.js';
 import { TranslationSource } from '../headview/translation-source.js';
-import { unsupportedText } from '../parts/unsupported-rules.js';
+import { formatUnsupported } from '../parts/unsupported-rules.js';
 import { pairName, searchDescription } from './second-model.js';
 
 /** Source whose wall has single heads only, because averages and maxima are not compared between models. */
@@ -42,7 +42,7 @@ export class ModelPanel {
     this.element.classList.remove('vacant');
     this.output.lang = back ? translation.model.target : (translation.model.target ?? '');
     replace(this.output, ...text);
-    this.rules.textContent = unsupportedText(translation.model);
+    this.rules.textContent = formatUnsupported(translation.model);
     this.grid.element.setAttribute('aria-label', t('beside_wall', { model: name }));
     this.grid.draw(this.maps, kind, state);
   }

@@ -1,7 +1,7 @@
 // Chooses the second model: the reverse model, the same model with another search, or another model.
 
 import { make, replace } from '../core/dom.js';
-import { pageOptions } from '../core/fields.js';
+import { listPageOptions } from '../core/fields.js';
 import { set, state } from '../core/state.js';
 import { languageTag } from '../core/language-tags.js';
 import { languageName, t } from '../core/i18n.js';
@@ -9,7 +9,7 @@ import { languageName, t } from '../core/i18n.js';
 const TOY = 'toy'; // translates only two sentences, so it is used only on request
 const DEFAULT_BEAM = 4; // beam size of the second search if the first is greedy
 /** Options that the second model takes from the visitor; others keep its own defaults. */
-const changeableOptions = () => pageOptions().filter((name) => name !== 'beam_size');
+const changeableOptions = () => listPageOptions().filter((name) => name !== 'beam_size');
 
 /** Compares tags, because models use two-letter codes, three-letter codes or names. */
 const sameLanguage = (a, b) => Boolean(a && b) && languageTag(a) === languageTag(b);

@@ -3,14 +3,14 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { currentViewMode } from '../headview/view-modes.js';
+import { getViewMode } from '../headview/view-modes.js';
 import { Heatmap } from '../headview/heatmap.js';
-import { largestDifferences } from '../headview/largest-differences.js';
+import { listLargestDifferences } from '../headview/largest-differences.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
 import { NumberTable } from '../headview/number-table.js';
-import { cellOfLabel, mountPointer } from '../headview/pointer.js';
-import { rowLabelWidth } from '../headview/label-size.js';
-import { differenceKey, colourLegend } from '../parts/legend.js';
+import { findLabelCell, mountPointer } from '../headview/pointer.js';
+import { computeRowLabelWidth } from '../headview/label-size.js';
+import { makeDifferenceLegend, makeColourLegend } from '../parts/legend.js';
 import { headName } from '../parts/head-names.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { badge } from './model-panel.js';
@@ -32,7 +32,7 @@ export class ThreeMaps {
     this.pairs = make('div', { class: 'pairs' });
     this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
-    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? cellOfLabel(event.target) ?? [null, null]), callbacks);
+    mountPointer(this.element, (event) => this.views && (cellAt(event) ?? findLabelCell(event.target) ?? [null, null]), callbacks);
     new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.content)).observe(
       this.row,
     );
@@ -47,7 +47,7 @@ export class ThreeMaps {
     this.views = [0, 1].map((side) => ({ ...base, weights: similarity.map(side, heads[side]) }));
     const difference = { ...base, weights: similarity.difference(...heads) };
     this.width = this.row.clientWidth || ROW_FROM_WIDTH;
-    const viewMode = currentViewMode(VIEW_MODES, state);
+    const viewMode = getViewMode(VIEW_MODES, state);
     this.element.hidden = !rows.length || !columns.length;
     if (this.element.hidden) return;
     for (const [side, head] of heads.entries()) replace(this.titles[side], badge('AB'[side]), headName(head.layer, head.head));
@@ -68,7 +68,7 @@ export class ThreeMaps {
         options.map((option) => new Heatmap(canvasPlotly(), state, option)),
       );
     }
-    const labels = rowLabelWidth(views[0], state.fit);
+    const labels = computeRowLabelWidth(views[0], state.fit);
     const plane = inRow ? Math.floor((this.width - labels - 2 * GAP) / 3) : Math.min(MAX_WIDTH, this.width) - labels;
     for (const [number, view] of views.entries()) {
       const mapWidth = inRow && number ? plane : plane + labels;
@@ -101,12 +101,12 @@ export class ThreeMaps {
   drawLegend(viewMode, back, view) {
     const note = (text) => make('span', {}, text);
     const hatched = make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('beside_hatched'));
-    const colours = viewMode === 'matrix' ? [...colourLegend(view, state).slice(0, 1), differenceKey(), hatched] : [];
+    const colours = viewMode === 'matrix' ? [...makeColourLegend(view, state).slice(0, 1), makeDifferenceLegend(), hatched] : [];
     replace(this.legend, ...colours, back ? note(t('beside_turned')) : null);
   }
 
   drawLargest(difference) {
-    const buttons = largestDifferences(difference, MIN_DIFFERENCE);
+    const buttons = listLargestDifferences(difference, MIN_DIFFERENCE);
     const name = make('span', { class: 'quiet' }, t(buttons.length ? 'largest_differences' : 'beside_no_difference'));
     replace(this.pairs, name, ...buttons);
   }

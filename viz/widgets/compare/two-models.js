@@ -11,9 +11,9 @@ import { on, pageStore, set, state } from '../core/state.js';
 import { NO_SELECTION, createStore } from '../core/store.js';
 import { nearestHead, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { currentViewMode, mountViewModes } from '../headview/view-modes.js';
+import { getViewMode, mountViewModes } from '../headview/view-modes.js';
 import { mountKeyboard } from '../headview/keyboard.js';
-import { headBelow, nextHead } from '../headview/head-navigation.js';
+import { findHeadBelow, nextHead } from '../headview/head-navigation.js';
 import { TranslationSource } from '../headview/translation-source.js';
 import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
 import { SecondModelChooser, comparisonMode, secondRequest } from './second-model.js';
@@ -98,7 +98,7 @@ class TwoModelsTab {
     [this.hover, this.pinned] = [NO_CELL, NO_CELL];
     const query = this.request();
     const key = JSON.stringify(query);
-    if (key !== this.latest.shownKey) {
+    if (key !== this.latest.loadedKey) {
       if (!this.comparison) this.sides[1].clear(t('beside_waiting', { model: query.other.model }));
       this.comparison = null;
       this.sides[1].error.textContent = '';
@@ -117,11 +117,11 @@ class TwoModelsTab {
   }
 
   async fetchSecond(query, signal) {
-    const { turn } = this.latest;
+    const { generation } = this.latest;
     try {
       return { ...(await callWithRetry(this.server.second_translation, query, null, null, signal)), back: query.back };
     } catch (error) {
-      if (turn === this.latest.turn) {
+      if (generation === this.latest.generation) {
         this.second = null;
         this.sides[1].clear();
       }
@@ -279,9 +279,9 @@ class TwoModelsTab {
       parts: new Set(),
       viewModes: VIEW_MODES,
       moveHead: (step) => moveHead((rows, head) => nextHead(rows, head, step)),
-      moveLayer: (step) => moveHead((rows, head) => headBelow(rows, head, step)),
+      moveLayer: (step) => moveHead((rows, head) => findHeadBelow(rows, head, step)),
       chooseKind: (kind) => chooseKind(pageStore, state.translation, kind),
-      nextViewMode: () => set({ view: VIEW_MODES[(VIEW_MODES.indexOf(currentViewMode(VIEW_MODES, state)) + 1) % VIEW_MODES.length] }),
+      nextViewMode: () => set({ view: VIEW_MODES[(VIEW_MODES.indexOf(getViewMode(VIEW_MODES, state)) + 1) % VIEW_MODES.length] }),
       movePin: (axis, step) => this.movePin(axis, step),
       clearPins: () => this.clearPins(),
     };

@@ -9,10 +9,10 @@ import { isBusy, Retry, sleep } from './retry.js';
 export const tables = globalThis.headlightTables;
 
 /** URL of a file on the server. It contains the file's version, so that browsers can cache the file forever. */
-const servedFile = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
+const getFileUrl = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 /** URL of a file. A static page decompresses it first (`engine/start.js`). @type {(name: string) => Promise<string>} */
-export const asset = async (name) => (globalThis.openHeadlightFile ?? servedFile)(name);
+export const asset = async (name) => (globalThis.openHeadlightFile ?? getFileUrl)(name);
 
 /** Adds a script or a style sheet to the page. If it does not load, it is removed, and the promise is rejected. */
 async function addFile(name, type = '') {

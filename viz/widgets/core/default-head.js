@@ -11,11 +11,11 @@ export const isWord = ({ special, label }) => !special && LETTER_PATTERN.test(la
 /** The head that is shown first: the server's choice, else the most informative one. */
 export function defaultHead(translation) {
   const { opening } = translation;
-  return opening ? { layer: opening.layer, head: opening.head } : mostInformativeHead(translation);
+  return opening ? { layer: opening.layer, head: opening.head } : findMostInformativeHead(translation);
 }
 
 /** Position of the initial row's token if this is the default head, else null. */
-export function openingRow({ opening }, { kind, layer, head }) {
+export function getOpeningRow({ opening }, { kind, layer, head }) {
   return opening && kind === 'cross' && opening.layer === layer && opening.head === head ? opening.row : null;
 }
 
@@ -25,7 +25,7 @@ export function isShiftedHead({ late }, { kind, layer, head }) {
 }
 
 /** The head with the best word alignment and its row shift, or null if it was not measured. */
-export function aligningHead(translation) {
+export function getAligningHead(translation) {
   const { best_head: measured } = translation.model;
   const isInRange = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
   return isInRange ? measured : null;
@@ -33,10 +33,10 @@ export function aligningHead(translation) {
 
 /**
  * The head with the highest coverage: the largest weight that each source word gets from a target word, summed over
- * source wordPositions and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
+ * source words and divided by the number of possible pairs. Uniform heads and heads that attend to one token score low;
  * a head that aligns every word scores one.
  */
-export function mostInformativeHead(translation) {
+export function findMostInformativeHead(translation) {
   const wordPositions = (tokens) => tokens.flatMap((token, index) => (isWord(token) ? [index] : []));
   const [rows, columns] = [wordPositions(translation.target), wordPositions(translation.source)];
   const scores = [];

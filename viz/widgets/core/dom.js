@@ -75,7 +75,7 @@ export function fillElements(template, parts) {
   });
 }
 
-/** Fades the edges of a horizontally scrollable element. */
+/** Fades the edges of a horizontally scrollable element. Returns a function that updates them. */
 export function fadeScrollEdges(element) {
   const update = () => {
     const { scrollLeft, clientWidth, scrollWidth } = element;
@@ -96,7 +96,7 @@ export function setScrollable(element, isScrollable) {
   else element.removeAttribute('tabindex');
 }
 
-/** Returns a function that makes the element scrollable if its content overflows `side`, 'Width' or 'Height'. */
+/** Makes the element focusable while its content overflows `side`, 'Width' or 'Height'. Returns a function that checks this again. */
 export function updateScrollable(element, side) {
   const update = () => setScrollable(element, element[`scroll${side}`] > element[`client${side}`]);
   new ResizeObserver(update).observe(element);

@@ -1,7 +1,7 @@
 // Transport of a static page: the engine runs calls in a web worker. Answers that need no sentence are loaded from files.
 
 import { queueStatus } from './boot.js';
-import { storedEntry, storedFile } from './stored-answers.js';
+import { findStoredAnswer, findStoredUrl } from './stored-answers.js';
 
 /**
  * @typedef {import('./http-transport.js').Transport} Transport
@@ -96,12 +96,12 @@ export class EngineTransport {
   }
 
   async loadStored(name, values, /** @type {RequestInit} */ { signal }) {
-    const file = storedFile(this.site.stored[name], values);
+    const url = findStoredUrl(this.site.stored[name], values);
     try {
-      const response = await fetch(new URL(file, document.baseURI), { signal });
+      const response = await fetch(new URL(url, document.baseURI), { signal });
       if (response.ok && response.body) {
         const content = new Response(response.body.pipeThrough(new DecompressionStream('deflate')));
-        return storedEntry(name, values, await content.json(), this.site.models);
+        return findStoredAnswer(name, values, await content.json(), this.site.models);
       }
     } catch (error) {
       if (signal?.aborted) throw error;

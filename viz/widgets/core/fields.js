@@ -6,14 +6,14 @@ const toKey = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase
 /** @typedef {{ name: string, key: string, kind: string, default: any, [property: string]: any }} Field one row of the table */
 
 /** @type {(part: string) => Field[]} */
-const fieldRows = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: toKey(row.name) }));
+const readFields = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: toKey(row.name) }));
 
 /** Rows: name, kind, limits or choices, default; `key` is the field's name in the state. */
-export const FIELDS = { request: fieldRows('request'), selection: fieldRows('selection'), judged: fieldRows('judged') };
+export const FIELDS = { request: readFields('request'), selection: readFields('selection'), judged: readFields('judged') };
 export const CLASSIFIER_TAB = 'sentiment'; // the permalink of this tab has the `judged` fields
 
 /** Names of the options that can be set on the page. */
-export const pageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
+export const listPageOptions = () => FIELDS.request.filter(({ option, on_page: isShown }) => option && isShown).map(({ name }) => name);
 
 /** Property names of fields with two values, by kind. The state stores these fields as objects, the server as lists. */
 const PAIRS = { head: ['layer', 'head'], rival: ['place', 'id'] };

@@ -9,7 +9,7 @@ export const parseInterventions = (text) => (text ? JSON.parse(text) : []);
 export const formatInterventions = (list) => (list.length ? JSON.stringify(list) : '');
 
 /** Key of the model and sentence to which interventions on words and cells apply. */
-export const sentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
+export const getSentenceKey = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
 
 /**
  * Removes the interventions that do not apply to another sentence: those on words and cells, and those on heads that its
@@ -27,8 +27,8 @@ export function keepTransferable(translation, text) {
 }
 
 /** State change for a new translation: its remaining interventions, or `{}` if all of them remain. */
-export function remainingInterventions(translation) {
-  const before = state.translation;
-  if (!state.interventions || !before || sentenceKey(before) === sentenceKey(translation)) return {};
+export function filterInterventions(translation) {
+  const previous = state.translation;
+  if (!state.interventions || !previous || getSentenceKey(previous) === getSentenceKey(translation)) return {};
   return { interventions: keepTransferable(translation, state.interventions) };
 }

@@ -19,34 +19,34 @@ export class LatestRequest {
 
   /** Aborts the pending request. */
   cancel() {
-    this.turn = (this.turn ?? 0) + 1;
+    this.generation = (this.generation ?? 0) + 1; // incremented to discard responses of earlier requests
     this.pending?.abort();
     this.pending = null;
-    this.shownKey = '';
+    this.loadedKey = '';
     this.element.classList.remove('loading');
   }
 
-  /** Requests `key` unless it is loaded or pending: `sendRequest(signal)` sends the request, `draw` renders the response. */
+  /** Sends the request with this key unless its response is shown or pending: `sendRequest(signal)` sends the request, `draw` renders the response. */
   async load(key, sendRequest, draw) {
-    if (key === this.shownKey) return;
+    if (key === this.loadedKey) return;
     this.pending?.abort();
-    this.shownKey = key;
-    const turn = ++this.turn;
+    this.loadedKey = key;
+    const generation = ++this.generation;
     const pending = new AbortController();
     Object.assign(this, { pending, tab: state.tab });
     this.element.classList.add('loading');
     try {
       const answer = await sendRequest(pending.signal);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.error.textContent = '';
       draw(answer);
     } catch (error) {
-      if (turn !== this.turn) return;
-      this.shownKey = '';
+      if (generation !== this.generation) return;
+      this.loadedKey = '';
       this.error.textContent = faultText(error, this.fallback);
       if (!getFault(error)) console.warn(error);
     } finally {
-      if (turn === this.turn) {
+      if (generation === this.generation) {
         this.pending = null;
         this.element.classList.remove('loading');
       }

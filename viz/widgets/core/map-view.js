@@ -22,6 +22,7 @@ function groupTokens(tokens, text, { words, special }) {
 
 const axesCache = new WeakMap(); // translation → axes by kind and display options, shared by all heads
 
+/** The rows and columns of a kind's maps, as items. Cached. */
 export function axes(translation, kind, options) {
   const key = [kind, Boolean(options.words), Boolean(options.special)].join();
   const cache = axesCache.get(translation) ?? axesCache.set(translation, new Map()).get(translation);
@@ -33,7 +34,7 @@ function makeAxes(translation, kind, options) {
   const getText = (name) => (axisSide(kind, name) === 'source' ? translation.source_text : translation.text);
   const items = (name) => groupTokens(translation[name](kind), getText(name), options);
   const allRows = groupTokens(translation.rows(kind), getText('rows'), { ...options, special: true });
-  const rows = items('rows').map((item) => ({ ...item, read: inputItem(translation, kind, item.places[0], allRows) }));
+  const rows = items('rows').map((item) => ({ ...item, read: findInputItem(translation, kind, item.places[0], allRows) }));
   return { rows, columns: items('columns') };
 }
 
@@ -41,10 +42,10 @@ function makeAxes(translation, kind, options) {
  * The item that a decoder row reads: the previous row's, which may have several tokens. The query is computed from its
  * state. Null if the row reads its own token. `index`: position of the row's token; `items`: all rows.
  */
-function inputItem(translation, kind, index, items) {
-  const before = translation.previousToken(kind, index);
-  if (before === translation.rows(kind)[index]) return null;
-  return items.find(({ places }) => before.key.startsWith('t') && places.includes(index - 1)) ?? before;
+function findInputItem(translation, kind, index, items) {
+  const inputToken = translation.previousToken(kind, index);
+  if (inputToken === translation.rows(kind)[index]) return null;
+  return items.find(({ places }) => inputToken.key.startsWith('t') && places.includes(index - 1)) ?? inputToken;
 }
 
 /**
@@ -101,13 +102,13 @@ export const WEIGHT_ERROR = 5e-5; // maximum quantisation error of a weight
  * Error bound of the combined weight of some rows and columns. Single weights of a head round correctly to four
  * decimals, because quantisation cells end where rounding changes (core/weight-decoding.js). Sums and means may not.
  */
-export function errorBound(view, weight, rows, columns) {
-  const countTokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
+export function computeErrorBound(view, weight, rows, columns) {
+  const countTokens = (items) => items.reduce((count, { places }) => count + (places?.length ?? 1), 0);
   const [queries, keys] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
-  const single = countTokens(queries) === 1 && countTokens(keys) === 1;
-  const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
+  const isSingle = countTokens(queries) === 1 && countTokens(keys) === 1;
+  const isAverage = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
   const error = WEIGHT_ERROR * countTokens(keys);
-  if (!view.sums) return single && !averaged ? 0 : error;
+  if (!view.sums) return isSingle && !isAverage ? 0 : error;
   const sumError = WEIGHT_ERROR * countTokens(view.columns); // the divisor of a rescaled row has an error, too
   return (error + weight * sumError) / Math.max(sumError, Math.min(...rows.map((row) => view.sums[row])) - sumError);
 }
@@ -121,7 +122,7 @@ export function formatCertain(number, error = 0) {
   return number.toFixed(1);
 }
 
-/** Clamps a layer and head to those of a kind. */
+/** Clamps a layer and head to those of a kind; 'mean' and 'max' stay. */
 export function nearestHead(translation, kind, { layer, head }) {
   const clampIndex = (index, count) => (typeof index === 'number' ? Math.min(index, count - 1) : index);
   return { layer: clampIndex(layer, translation.layers(kind)), head: clampIndex(head, translation.heads(kind)) };
@@ -152,16 +153,17 @@ export function rowMaximum({ weights, columns }, row) {
   return maximum;
 }
 
+/** Index of the largest value; NaN counts as zero. */
 export function argMax(values) {
-  let best = 0;
+  let maxIndex = 0;
   for (let index = 1; index < values.length; index++) {
-    if ((values[index] || 0) > (values[best] || 0)) best = index;
+    if ((values[index] || 0) > (values[maxIndex] || 0)) maxIndex = index;
   }
-  return best;
+  return maxIndex;
 }
 
-export const rowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
-export const columnWeights = ({ weights, rows, columns }, column) =>
+export const getRowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
+export const getColumnWeights = ({ weights, rows, columns }, column) =>
   Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Position of a weight on the colour scale, from 0 to 1. */
@@ -177,7 +179,7 @@ export const fourDecimals = (number) => number.toFixed(4);
 export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
 /** Like `formatSigned`, with a plus sign in front of positive numbers. */
 export const formatEffect = (number) => `${number > 0 ? '+' : ''}${formatSigned(number, 2)}`;
-/** Formats with a true minus sign (U+2212); rounded zeros have no sign. */
+/** Formats with the minus sign U+2212; rounded zeros have no sign. */
 export function formatSigned(number, digits = 4) {
   const text = number.toFixed(digits);
   return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');

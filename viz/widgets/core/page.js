@@ -1,7 +1,7 @@
 // Initialises language, theme and permalink before the first render.
 
 import { isEmbedded } from './embed.js';
-import { selectionFor, parsePermalink, syncAddress } from './permalink.js';
+import { chooseSelection, parsePermalink, syncAddress } from './permalink.js';
 import { DEFAULTS, set, state } from './state.js';
 import { followTheme } from './theme.js';
 import { browserLanguage, setLanguage } from './i18n.js';
@@ -28,7 +28,7 @@ function onHashChange() {
     set({ chosenLanguage: language });
   }
   dispatchEvent(new CustomEvent('headlight-link')); // if the sentence changes, its translation sets the selection
-  const selection = state.translation && !state.busy ? selectionFor(state.translation, link) : {};
+  const selection = state.translation && !state.busy ? chooseSelection(state.translation, link) : {};
   set({ ...selection, tab: knownTab(link.tab) });
 }
 

@@ -5,7 +5,7 @@ import { FIELDS, CLASSIFIER_TAB } from './fields.js';
 import { isSupported } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
 import { defaultHead } from './default-head.js';
-import { informativeRow } from './selection.js';
+import { findInformativeRow } from './selection.js';
 import { axes } from './map-view.js';
 
 const inRange = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
@@ -21,9 +21,9 @@ const PARSERS = {
   real: (text, row) => inRange(Number(text), row),
   place: parseIndex,
   head(text, row) {
-    const [layer, head, ...more] = text.split('.');
+    const [layer, head, ...excess] = text.split('.');
     const value = { layer: parseIndex(layer, row.layer), head: parseIndex(head, row.head) };
-    return value.layer === undefined || value.head === undefined || more.length ? undefined : value;
+    return value.layer === undefined || value.head === undefined || excess.length ? undefined : value;
   },
   rival(text, row) {
     const [, place, id] = /^(\d+)\.(\d+|none)$/.exec(text) ?? [];
@@ -76,11 +76,13 @@ const REQUIRED_FIELDS = {
   swap: ['start'],
 };
 
-/** The interventions, if each has the fields that its chip needs. The server validates the rest. */
+/** Returns the JSON text if each intervention has the fields that its chip needs, else undefined. The server validates the values. */
 function parseInterventions(text) {
   try {
-    const list = JSON.parse(text);
-    return list.every((intervention) => REQUIRED_FIELDS[intervention.action].every((name) => FIELD_CHECKS[name](intervention[name])))
+    const interventions = JSON.parse(text);
+    return interventions.every((intervention) =>
+      REQUIRED_FIELDS[intervention.action].every((name) => FIELD_CHECKS[name](intervention[name])),
+    )
       ? text
       : undefined;
   } catch {
@@ -130,17 +132,18 @@ export function clampSelection(translation, selection) {
 }
 
 /** The selection of a permalink. Missing values are the defaults, or the most informative head and row. */
-export function selectionFor(translation, { request, language, tab, ...linked }) {
+export function chooseSelection(translation, { request, language, tab, ...linked }) {
   const best = translation.tensors.cross && defaultHead(translation);
   const hasNoHead = ['kind', 'layer', 'head'].every((name) => linked[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // the tab does not depend on the translation
   const requested = { ...defaults, ...(best && hasNoHead ? { kind: 'cross', ...best } : {}), ...linked };
   const selection = { ...requested, ...clampSelection(translation, requested) };
   const isChosen = [selection.row, selection.column, selection.pinned].some((index) => index !== null);
-  return hasNoHead && !isChosen ? { ...selection, row: informativeRow(translation, selection, selection) } : selection;
+  return hasNoHead && !isChosen ? { ...selection, row: findInformativeRow(translation, selection, selection) } : selection;
 }
 
-const LIVE_DELAY_MS = 700; // browsers limit the rate of `replaceState`
+const DELAY_MS = 120;
+const LIVE_DELAY_MS = 700; // during typing; browsers limit the rate of `replaceState`
 
 const hasValue = (value) => value !== undefined && value !== null;
 
@@ -180,7 +183,7 @@ export function syncAddress() {
   let knownHash = location.hash;
   const update = () => {
     clearTimeout(timer);
-    const pause = state.translation?.live ? LIVE_DELAY_MS : 120;
+    const delay = state.translation?.live ? LIVE_DELAY_MS : DELAY_MS;
     timer = setTimeout(() => {
       if (state.busy || !state.translation) return; // the URL already has the pending request
       if (location.hash !== knownHash) return; // do not overwrite a history entry opened meanwhile
@@ -195,7 +198,7 @@ export function syncAddress() {
       history[isNewEntry ? 'pushState' : 'replaceState'](history.state, '', hash);
       knownHash = location.hash;
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
-    }, pause);
+    }, delay);
   };
   on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], update);
   addEventListener('hashchange', () => {

@@ -52,7 +52,7 @@ function draw() {
     : unreachableWaiters.size
       ? t('line_away')
       : retryTimes.size
-        ? retryText()
+        ? formatRetry()
         : positions.size
           ? positionText(Math.max(...positions.values()))
           : '';
@@ -74,7 +74,7 @@ function loadingText([model, { done, total }]) {
 const positionText = (count) => (count ? t(count === 1 ? 'line_one' : 'line_before', { count }) : t('line_next'));
 
 /** Text with the seconds until the first retry. */
-function retryText() {
+function formatRetry() {
   const remaining = Math.min(...retryTimes.values()) - performance.now();
   return t('line_again', { seconds: Math.max(1, Math.ceil(remaining / SECOND_MS)) });
 }

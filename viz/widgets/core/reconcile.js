@@ -9,14 +9,14 @@ const PRESERVED_ATTRIBUTE = 'aria-describedby';
 export function reconcile(element, ...children) {
   const newNodes = children.filter((child) => child != null).map(toNode);
   const oldNodes = [...element.childNodes];
-  let first = 0; // old children before this index are used or skipped, so that reused children never move
+  let firstUnused = 0; // old children before this index are used or skipped, so that reused children never move
   const nodes = newNodes.map((child, number) => {
-    const matches = (item, position) => position >= first && isSameNode(item, child);
+    const matches = (node, index) => index >= firstUnused && isSameNode(node, child);
     // With an equal count, match by index: a sentence may contain a word twice.
-    const place = oldNodes.length === newNodes.length ? (matches(oldNodes[number], number) ? number : -1) : oldNodes.findIndex(matches);
-    if (place < 0) return child;
-    first = place + 1;
-    return patch(oldNodes[place], child);
+    const oldIndex = oldNodes.length === newNodes.length ? (matches(oldNodes[number], number) ? number : -1) : oldNodes.findIndex(matches);
+    if (oldIndex < 0) return child;
+    firstUnused = oldIndex + 1;
+    return patch(oldNodes[oldIndex], child);
   });
   const reused = new Set(nodes);
   for (const node of oldNodes) if (!reused.has(node)) node.remove();

@@ -15,10 +15,10 @@ export const MAP_KINDS = ['encoder', 'decoder', 'cross', 'self'];
 export class Recording extends Translation {
   /**
    * @param {{ name: string, kinds: Record<string, RecordedKind>, remarks: [string, any][], [tokens: string]: any }} values
-   * @param {Record<string, Uint16Array>} numbers maps by kind, `LEVEL_OF_ONE` for 1; missing kinds are requested
+   * @param {Record<string, Uint16Array>} levels maps by kind, `MAX_LEVEL` for 1; missing kinds are requested
    * @param {((request: { kind: string, heads: any[], small: boolean }) => void) | null} requestMaps
    */
-  constructor(values, numbers, requestMaps = null) {
+  constructor(values, levels, requestMaps = null) {
     const { name, kinds, remarks, source, source_text, target, text, before, picture = null } = values;
     const start = before?.[0] ?? {};
     super({ model: { name, source: '', target: '', best_head: null }, source, source_text, target, text, start, attention: {} });
@@ -34,7 +34,7 @@ export class Recording extends Translation {
     this.thumbnails = new Map();
     /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
     this.placeholders = new Map();
-    for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
+    for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: levels[kind] ?? null };
     if (requestMaps) this.opening = { layer: 0, head: 0, row: null }; // finding the most informative head would need all maps
   }
 
@@ -81,17 +81,17 @@ export class Recording extends Translation {
     }
     const [, , rows, columns] = this.tensors[kind].shape;
     const size = small ? { rows: 1, columns: 1 } : { rows, columns };
-    const name = `${kind} ${small}`;
-    const placeholder = this.placeholders.get(name) ?? { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size };
-    this.placeholders.set(name, placeholder);
+    const sizeKey = `${kind} ${small}`;
+    const placeholder = this.placeholders.get(sizeKey) ?? { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size };
+    this.placeholders.set(sizeKey, placeholder);
     return placeholder;
   }
 
-  /** Stores loaded maps; `full` is the integer for a weight of one. */
-  receive({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
+  /** Stores loaded maps. `levels`: integer weights of the heads; `maxLevel`: the integer for a weight of one. */
+  receive({ kind, small, shape: [rows, columns] }, heads, levels, maxLevel) {
     const size = rows * columns;
     for (const [index, { layer, head }] of heads.entries()) {
-      const weights = Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / full);
+      const weights = Float32Array.from(levels.subarray(index * size, (index + 1) * size), (level) => level / maxLevel);
       if (!small) this.mask(kind, { weights });
       (small ? this.thumbnails : this.maps).set(`${kind} ${layer} ${head}`, { weights, rows, columns });
     }

@@ -1,6 +1,6 @@
 // Initial row, and remapping of the selection to another kind or to whole words.
 
-import { aligningHead, defaultHead, isShiftedHead, isWord, openingRow } from './default-head.js';
+import { getAligningHead, defaultHead, isShiftedHead, isWord, getOpeningRow } from './default-head.js';
 import { axes, nearestHead, argMax, view } from './map-view.js';
 
 const MIN_ROW_PEAK = 0.5; // minimum weight on one word for a row to count as clear
@@ -14,74 +14,78 @@ const INFORMATIVE_ROLES = { encoder: ['previous', 'next', 'same'], decoder: ['ju
  * strongest word is far off the diagonal or that shows a change of word order. Null if the map is empty.
  * `selection`: kind, layer and head; `options`: display options.
  */
-export function informativeRow(translation, selection, options) {
+export function findInformativeRow(translation, selection, options) {
   const { rows, columns, weights } = view(translation, selection.kind, selection.layer, selection.head, options);
   if (!rows.length || !columns.length) return null;
-  const openingPosition = openingRow(translation, selection);
-  const initial = openingPosition === null ? null : rowOfPosition(rows, openingPosition);
+  const openingPosition = getOpeningRow(translation, selection);
+  const initial = openingPosition === null ? null : findRow(rows, openingPosition);
   if (initial !== null) return initial;
   const shift = isShiftedHead(translation, selection) ? 1 : 0; // offset from a row to the row of the word that it aligns
   const candidates = rows.map((item, row) => {
-    const rowOfWeights = weights.subarray(row * columns.length, (row + 1) * columns.length);
-    const [word, column] = [rows[row - shift], argMax(rowOfWeights)];
-    const informative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
-    return { row, column, weight: rowOfWeights[column] || 0, informative, clear: informative && rowOfWeights[column] >= MIN_ROW_PEAK };
+    const attention = weights.subarray(row * columns.length, (row + 1) * columns.length);
+    const [word, column] = [rows[row - shift], argMax(attention)];
+    const isInformative = word && [word, item, columns[column]].every(isWord) && !word.joined && columns[column].key !== word.key;
+    return { row, column, weight: attention[column] || 0, isInformative, isClear: isInformative && attention[column] >= MIN_ROW_PEAK };
   });
-  const clear = candidates.filter((candidate) => candidate.clear);
+  const clearRows = candidates.filter((candidate) => candidate.isClear);
   const scores = candidates.map((candidate) => {
-    if (!candidate.informative) return isWord(rows[candidate.row]) && isWord(columns[candidate.column]) ? candidate.weight * 1e-3 : 0;
+    if (!candidate.isInformative) return isWord(rows[candidate.row]) && isWord(columns[candidate.column]) ? candidate.weight * 1e-3 : 0;
     const distance = Math.abs((candidate.column + 0.5) / columns.length - (candidate.row - shift + 0.5) / rows.length);
-    const crossesOther = candidate.clear && clear.some((other) => (other.row - candidate.row) * (other.column - candidate.column) < 0);
-    return candidate.weight + DISTANCE_PENALTY * distance + (candidate.clear ? 3 : 0) + (crossesOther ? 3 : 0);
+    const crossesOther =
+      candidate.isClear && clearRows.some((other) => (other.row - candidate.row) * (other.column - candidate.column) < 0);
+    return candidate.weight + DISTANCE_PENALTY * distance + (candidate.isClear ? 3 : 0) + (crossesOther ? 3 : 0);
   });
   return argMax(scores);
 }
 
-/** The index of the selected row after the display options `changed`. */
-export function remapRow(translation, { kind, row, words, special }, changed) {
+/** The index of the selected row after `changes` of the display options; null if no row is selected or it is hidden. */
+export function remapRow(translation, { kind, row, words, special }, changes) {
   if (row === null) return null;
   const [position] = axes(translation, kind, { words, special }).rows[row].places;
-  return rowOfPosition(axes(translation, kind, { words, special, ...changed }).rows, position);
+  return findRow(axes(translation, kind, { words, special, ...changes }).rows, position);
 }
 
 /**
  * The selection after a change of kind: the head last selected in that kind, else its most informative one. The pinned
  * word stays pinned; if the rows of the new kind are the other sentence's, its aligned word is pinned instead.
  */
-export function selectionInKind(translation, state, kind) {
-  const { kind: from, layer, head, row, lastHeads } = state;
-  const selection = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
-  const memory = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
-  const [position] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
-  if (position === null) return { ...selection, ...memory, row: null };
-  const changesSentence = (from === 'encoder') !== (kind === 'encoder');
-  if (changesSentence && !translation.tensors.cross) return { ...selection, ...memory, row: null }; // no alignment
+export function selectInKind(translation, state, kind) {
+  const { kind: oldKind, layer, head, row, lastHeads } = state;
+  const selection = { kind, ...nearestHead(translation, kind, lastHeads[kind] ?? chooseHead(translation, kind)) };
+  const headHistory = { lastHeads: { ...lastHeads, [oldKind]: { layer, head } } };
+  const [position] = (row === null ? null : axes(translation, oldKind, state).rows[row]?.places) ?? [null];
+  if (position === null) return { ...selection, ...headHistory, row: null };
+  const changesSentence = (oldKind === 'encoder') !== (kind === 'encoder');
+  if (changesSentence && !translation.tensors.cross) return { ...selection, ...headHistory, row: null }; // no alignment
   const alignedPosition = !changesSentence
     ? position
     : kind === 'encoder'
-      ? alignedSource(translation)[position]
-      : alignedTarget(translation, position);
-  return { ...selection, ...memory, row: rowOfPosition(axes(translation, kind, state).rows, alignedPosition) };
+      ? findSourcePositions(translation)[position]
+      : findTargetPosition(translation, position);
+  return { ...selection, ...headHistory, row: findRow(axes(translation, kind, state).rows, alignedPosition) };
 }
 
-function firstHead(translation, kind) {
+/** The head with the largest share of the kind's first characteristic role, else the one with the fewest effective tokens per row. */
+function chooseHead(translation, kind) {
   if (kind === 'cross') return defaultHead(translation);
   const heads = translation.roles?.[kind] ?? [];
   const roles = heads
     .slice(0, translation.layers(kind))
     .flatMap((layer, index) =>
-      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: index, head, name, share, spread })),
+      layer
+        .slice(0, translation.heads(kind))
+        .map(([name, share, effectiveCount], head) => ({ layer: index, head, name, share, effectiveCount })),
     );
   for (const role of INFORMATIVE_ROLES[kind]) {
     const matches = roles.filter(({ name }) => name === role);
     if (matches.length) return matches.reduce((best, match) => (match.share > best.share ? match : best));
   }
-  return roles.length ? roles.reduce((best, role) => (role.spread < best.spread ? role : best)) : { layer: 0, head: 0 };
+  return roles.length ? roles.reduce((best, role) => (role.effectiveCount < best.effectiveCount ? role : best)) : { layer: 0, head: 0 };
 }
 
 /** The source position of each target token, by the aligning head, else by the mean of all heads. */
-function alignedSource(translation) {
-  const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
+function findSourcePositions(translation) {
+  const { layer, head, shift } = getAligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
   const { weights, rows, columns } = translation.map('cross', layer, head);
   return translation.target.map((_, index) => {
     const row = Math.min(index + shift, rows - 1);
@@ -90,13 +94,14 @@ function alignedSource(translation) {
 }
 
 /** The target position whose aligned source position is nearest to `index`. */
-function alignedTarget(translation, index) {
-  const sources = alignedSource(translation);
+function findTargetPosition(translation, index) {
+  const sources = findSourcePositions(translation);
   const gaps = sources.map((source) => Math.abs(source - index));
   return gaps.indexOf(Math.min(...gaps));
 }
 
-function rowOfPosition(rows, index) {
-  const row = rows.findIndex(({ places }) => places.includes(index));
+/** The index of the row with the token at `position`; null if no row has it. */
+function findRow(rows, position) {
+  const row = rows.findIndex(({ places }) => places.includes(position));
   return row < 0 ? null : row;
 }

@@ -1,7 +1,7 @@
 // A small observable store: `set` changes fields and notifies the listeners of these fields.
 
 /**
- * @typedef {{ state: any, set: (changes: any) => void, on: (names: string[], listener: (changed: string[]) => void) => () => void }} Store
+ * @typedef {{ state: any, set: (changes: any) => void, on: (names: string[], listener: (changedNames: string[]) => void) => () => void }} Store
  */
 
 /**
@@ -14,32 +14,32 @@
  */
 export function createStore(fields, base = null) {
   const state = Object.assign(base ? Object.create(base.state) : {}, fields);
-  const listeners = new Set();
+  const subscriptions = new Set();
   const owns = (name) => !base || Object.hasOwn(state, name);
 
   /** Calls `listener` with the changed names after any of these fields has changed. Returns an unsubscribe function. */
   function on(names, listener) {
-    const entry = { fields: new Set(names.filter(owns)), listener };
+    const subscription = { names: new Set(names.filter(owns)), listener };
     const unsubscribe = base?.on(
       names.filter((name) => !owns(name)),
       listener,
     );
-    listeners.add(entry);
+    subscriptions.add(subscription);
     return () => {
-      listeners.delete(entry);
+      subscriptions.delete(subscription);
       unsubscribe?.();
     };
   }
 
   function set(changes) {
     const names = Object.keys(changes);
-    const changed = names.filter((name) => owns(name) && state[name] !== changes[name]);
-    for (const name of changed) state[name] = changes[name];
-    const others = names.filter((name) => !owns(name));
-    if (others.length) base?.set(Object.fromEntries(others.map((name) => [name, changes[name]])));
-    if (!changed.length) return;
-    for (const { fields: subscription, listener } of [...listeners]) {
-      if (changed.some((name) => subscription.has(name))) listener(changed);
+    const changedNames = names.filter((name) => owns(name) && state[name] !== changes[name]);
+    for (const name of changedNames) state[name] = changes[name];
+    const baseNames = names.filter((name) => !owns(name));
+    if (baseNames.length) base?.set(Object.fromEntries(baseNames.map((name) => [name, changes[name]])));
+    if (!changedNames.length) return;
+    for (const { names: observedNames, listener } of [...subscriptions]) {
+      if (changedNames.some((name) => observedNames.has(name))) listener(changedNames);
     }
   }
 

@@ -13,9 +13,9 @@ const KEYS = {
  * The URL of the file for a call.
  * @param {Record<string, string>} files URLs by model, by lesson step or by both; "": for calls that depend on neither
  */
-export function storedFile(files, { lesson, step, model, request }) {
-  const own = model ?? request?.model ?? '';
-  return files[`${lesson}.${step}`] ?? files[`${lesson}.${step}.${own}`] ?? files[own] ?? files[''];
+export function findStoredUrl(files, { lesson, step, model, request }) {
+  const modelName = model ?? request?.model ?? '';
+  return files[`${lesson}.${step}`] ?? files[`${lesson}.${step}.${modelName}`] ?? files[modelName] ?? files[''];
 }
 
 /**
@@ -24,7 +24,7 @@ export function storedFile(files, { lesson, step, model, request }) {
  * @param {any} content
  * @param {Record<string, any>} models of the page
  */
-export function storedEntry(call, values, content, models) {
+export function findStoredAnswer(call, values, content, models) {
   if (!(call in KEYS)) return content;
   const entry = content[KEYS[call](values)];
   return call === 'run_experiment' ? { ...entry, model: models[values.request.model].lesson_model } : entry;

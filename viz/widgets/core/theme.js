@@ -4,7 +4,7 @@ import { tables as sharedTables } from './boot.js';
 import { set, state } from './state.js';
 
 const themes = sharedTables.theme;
-const tables = new Map();
+const colourTables = new Map(); // by theme and name of the scale
 
 export function followTheme() {
   new MutationObserver(onThemeChange).observe(document.body, { attributes: true, attributeFilter: ['class'] });
@@ -25,7 +25,7 @@ export function switchTheme() {
 export const colour = (name) => themes[state.theme].variables[`--${name}`];
 
 /** A colour scale in Plotly's format. */
-export function plotlyScale(name) {
+export function getPlotlyScale(name) {
   const samples = themes[state.theme].scales[name];
   return samples.map((hex, index) => [index / (samples.length - 1), hex]);
 }
@@ -33,20 +33,22 @@ export function plotlyScale(name) {
 /** A colour scale as 256 RGB triples. */
 export function colourTable(name, theme = state.theme) {
   const key = `${theme} ${name}`;
-  if (!tables.has(key)) tables.set(key, interpolate(themes[theme].scales[name].map(channels)));
-  return tables.get(key);
+  if (!colourTables.has(key)) colourTables.set(key, interpolate(themes[theme].scales[name].map(parseHex)));
+  return colourTables.get(key);
 }
 
-const channels = (hex) => [1, 3, 5].map((index) => parseInt(hex.slice(index, index + 2), 16));
+/** The red, green and blue of a colour `#rrggbb`. */
+const parseHex = (hex) => [1, 3, 5].map((index) => parseInt(hex.slice(index, index + 2), 16));
 
+/** Interpolates evenly spaced samples linearly to 256 RGB triples. */
 function interpolate(samples) {
   const colours = new Uint8ClampedArray(256 * 3);
   for (let level = 0; level < 256; level++) {
     const position = (level / 255) * (samples.length - 1);
-    const below = Math.min(samples.length - 2, Math.floor(position));
+    const left = Math.min(samples.length - 2, Math.floor(position));
     for (let channel = 0; channel < 3; channel++) {
-      const [from, to] = [samples[below][channel], samples[below + 1][channel]];
-      colours[level * 3 + channel] = from + (to - from) * (position - below);
+      const [start, end] = [samples[left][channel], samples[left + 1][channel]];
+      colours[level * 3 + channel] = start + (end - start) * (position - left);
     }
   }
   return colours;
@@ -63,9 +65,9 @@ export const cssColour = ([red, green, blue]) => `rgb(${red},${green},${blue})`;
 /** Black or white, whichever has the higher contrast (WCAG). */
 export function textColourOn(rgb) {
   const [red, green, blue] = [...rgb].map((value) => {
-    const part = value / 255;
-    return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const channel = value / 255;
+    return channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
   });
-  const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? '#fff' : '#000';
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 ? '#fff' : '#000';
 }

@@ -1,6 +1,6 @@
 // A translation from the server: tokens and attention weights.
 
-import { decodeWeights, decodeCausalWeights, LEVEL_OF_ONE } from './weight-decoding.js';
+import { decodeWeights, decodeCausalWeights, MAX_LEVEL } from './weight-decoding.js';
 import { languageTag } from './language-tags.js';
 
 /** @type {Kind[]} */
@@ -153,17 +153,17 @@ export class Translation {
    */
   map(kind, layer, head) {
     const key = `${kind} ${layer} ${head}`;
-    const map = this.maps.get(key) ?? this.compute(kind, layer, head);
+    const map = this.maps.get(key) ?? this.computeMap(kind, layer, head);
     this.maps.set(key, map);
     return map;
   }
 
-  compute(kind, layer, head) {
+  computeMap(kind, layer, head) {
     const [layers, heads, rows, columns] = this.tensor(kind).shape;
     const numbers = this.gather(kind, layer, head);
-    const fullLevel = LEVEL_OF_ONE * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
+    const maxLevel = MAX_LEVEL * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
     const weights = new Float32Array(numbers.length);
-    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / fullLevel;
+    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / maxLevel;
     this.mask(kind, { weights, rows, columns });
     return { weights, rows, columns };
   }
@@ -187,11 +187,11 @@ export class Translation {
     const key = `${kind} ${layer} ${head}`;
     const cached = this.gatheredMaps.get(key);
     if (cached) return cached;
-    const parts =
+    const maps =
       layer === 'mean'
         ? Array.from({ length: layers }, (_, index) => this.gather(kind, index, head))
         : Array.from({ length: heads }, (_, index) => this.gather(kind, layer, index));
-    const result = head === 'max' ? maxOfMaps(parts, size) : sumOfMaps(parts, size);
+    const result = head === 'max' ? maximiseMaps(maps, size) : sumMaps(maps, size);
     this.gatheredMaps.set(key, result);
     return result;
   }
@@ -230,25 +230,27 @@ function decodeTensor(kind, { shape, letters }) {
   };
 }
 
-function sumOfMaps(parts, size) {
+/** The sum of each cell over all maps. */
+function sumMaps(maps, size) {
   const sums = new Uint32Array(size);
-  for (const part of parts) for (let cell = 0; cell < size; cell++) sums[cell] += part[cell];
+  for (const map of maps) for (let cell = 0; cell < size; cell++) sums[cell] += map[cell];
   return sums;
 }
 
-function maxOfMaps(parts, size) {
+/** The maximum of each cell over all maps. */
+function maximiseMaps(maps, size) {
   const maxima = new Uint16Array(size);
-  for (const part of parts) for (let cell = 0; cell < size; cell++) if (part[cell] > maxima[cell]) maxima[cell] = part[cell];
+  for (const map of maps) for (let cell = 0; cell < size; cell++) if (map[cell] > maxima[cell]) maxima[cell] = map[cell];
   return maxima;
 }
 
 /** The other tokens of a step with their IDs and probabilities, [label, id, probability], most probable first. */
 export const otherTokens = (token) => (token.alternatives ?? []).filter(([, id]) => id !== token.id);
 
-/** A token's text in the sentence; unlike in its label, spaces are not replaced by a symbol. */
-export function readsAs(token, text) {
-  const tokenText = text.slice(token.start, token.end);
-  return token.special ? token.label : tokenText.trim() || tokenText || token.label;
+/** A token's text in the sentence, without the symbols for spaces of its label; the label if it is special or has no text. */
+export function getTokenText(token, text) {
+  const sentenceText = text.slice(token.start, token.end);
+  return token.special ? token.label : sentenceText.trim() || sentenceText || token.label;
 }
 
 /**

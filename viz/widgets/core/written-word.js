@@ -6,10 +6,10 @@ import { axes } from './map-view.js';
  * Position of the target token to explain: the first token of the pinned row or, in the encoder, whose rows are source
  * words, the chosen token. Null: none.
  */
-export function wordPosition(translation, selection) {
+export function getWordPosition(translation, selection) {
   const { kind, row, word } = selection;
-  const pinned = kind === 'encoder' || row === null ? null : axes(translation, kind, selection).rows[row];
-  return pinned?.places[0] ?? word;
+  const pinnedRow = kind === 'encoder' || row === null ? null : axes(translation, kind, selection).rows[row];
+  return pinnedRow?.places[0] ?? word;
 }
 
 /** The selection with this token as the word: its row is pinned if the map of this kind has one. */
@@ -20,8 +20,8 @@ export function chooseWord(translation, selection, kind, word) {
 }
 
 /** The name of the word at this position: the whole word if words are merged. */
-export const wordLabel = (translation, { words }, place) =>
-  axes(translation, 'cross', { words, special: true }).rows.find(({ places }) => places.includes(place)).label;
+export const wordLabel = (translation, { words }, position) =>
+  axes(translation, 'cross', { words, special: true }).rows.find(({ places }) => places.includes(position)).label;
 
 /** The rival chosen for the word at this position: {place, id}, with the ID null for none; null for the default. */
-export const chosenRival = ({ rival }, place) => (rival?.place === place ? rival : null);
+export const getChosenRival = ({ rival }, position) => (rival?.place === position ? rival : null);

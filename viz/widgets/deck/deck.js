@@ -3,15 +3,15 @@
 import { formatPermalink } from '../core/permalink.js';
 import { set } from '../core/state.js';
 import { Presentation } from './presentation.js';
-import { defaultTitle } from './default-title.js';
+import { makeDefaultTitle } from './default-title.js';
 import { Panel } from './panel.js';
 import { Toast } from './toast.js';
-import { LIMITS, deckInLink, moveItem, read, decodeViews, write } from './saved-views.js';
+import { LIMITS, getDeckInLink, moveItem, read, decodeViews, write } from './saved-views.js';
 
 let deck = null;
 
 /** The permalink of the current view, without the language. */
-function currentHash() {
+function getCurrentHash() {
   const values = new URLSearchParams(formatPermalink().slice(1));
   values.delete('language');
   return `#${values}`;
@@ -27,7 +27,7 @@ class Deck {
   constructor() {
     this.views = read();
     this.isGuest = false; // whether these views came from a link or a file; localStorage then has the visitor's own views
-    this.removed = null; // the last removed view and its index, for undo
+    this.removedView = null; // the last removed view and its index, for undo
     this.presentation = new Presentation(this);
     this.panel = new Panel(this);
     this.toast = new Toast(() => this.open());
@@ -45,12 +45,12 @@ class Deck {
       this.toast.show('deck_full', { count: LIMITS.views });
       return;
     }
-    const hash = currentHash();
+    const hash = getCurrentHash();
     if (hash.length > LIMITS.hash) {
       this.toast.show('deck_too_long');
       return;
     }
-    this.setViews([...this.views, { title: defaultTitle(), note: '', hash }]);
+    this.setViews([...this.views, { title: makeDefaultTitle(), note: '', hash }]);
     this.toast.show('deck_saved', { number: this.views.length });
   }
 
@@ -64,15 +64,15 @@ class Deck {
   }
 
   remove(position) {
-    this.removed = { view: this.views[position], index: position };
+    this.removedView = { view: this.views[position], index: position };
     this.setViews(this.views.filter((_, index) => index !== position));
   }
 
   undo() {
-    const { removed, views } = this;
-    this.removed = null;
-    if (!removed || views.length >= LIMITS.views) return; // views saved in the meantime took the last free slot
-    this.setViews([...views.slice(0, removed.index), removed.view, ...views.slice(removed.index)]);
+    const { removedView, views } = this;
+    this.removedView = null;
+    if (!removedView || views.length >= LIMITS.views) return; // views saved in the meantime took the last free slot
+    this.setViews([...views.slice(0, removedView.index), removedView.view, ...views.slice(removedView.index)]);
   }
 
   /** Stores a changed title or note. The list is not redrawn, because the visitor is typing. */
@@ -98,7 +98,7 @@ class Deck {
    * saved at once, except those of a lesson plan (`isPlan`).
    */
   receiveViews(views, isPlan = false) {
-    this.removed = null;
+    this.removedView = null;
     this.isGuest = isPlan || read().length > 0;
     this.views = views;
     this.onChange();
@@ -107,22 +107,22 @@ class Deck {
 
   /** Add the received views to the visitor's own, or replace them. */
   mergeViews(keepOwn) {
-    const all = keepOwn ? [...read(), ...this.views] : this.views;
+    const views = keepOwn ? [...read(), ...this.views] : this.views;
     this.isGuest = false;
-    this.removed = null;
-    this.setViews(all.slice(0, LIMITS.views));
+    this.removedView = null;
+    this.setViews(views.slice(0, LIMITS.views));
   }
 
   /** Restore the visitor's own views. */
   showOwnViews() {
     this.isGuest = false;
-    this.removed = null;
+    this.removedView = null;
     this.setViews(read());
   }
 
   /** Receive the deck of a permalink, or show an error. */
   async follow(hash) {
-    const views = await decodeViews(deckInLink(hash));
+    const views = await decodeViews(getDeckInLink(hash));
     if (views) this.receiveViews(views);
     else this.toast.show('deck_bad_link');
   }

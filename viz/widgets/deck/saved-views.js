@@ -66,7 +66,7 @@ export function fromFile(text) {
 /** Encode views for a link. */
 export async function encodeViews(views) {
   const text = new TextEncoder().encode(JSON.stringify(views.map(({ title, note, hash }) => [title, note, hash])));
-  const bytes = new Uint8Array(await new Response(through(text, new CompressionStream('deflate-raw'))).arrayBuffer());
+  const bytes = new Uint8Array(await new Response(pipeBytes(text, new CompressionStream('deflate-raw'))).arrayBuffer());
   const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('');
   return btoa(letters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
@@ -76,14 +76,14 @@ export async function decodeViews(text) {
   try {
     const letters = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
     const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-    const rows = JSON.parse(await limitStream(through(bytes, new DecompressionStream('deflate-raw'))));
+    const rows = JSON.parse(await limitStream(pipeBytes(bytes, new DecompressionStream('deflate-raw'))));
     return validate(rows.map(([title, note, hash]) => ({ title, note, hash })));
   } catch {
     return null;
   }
 }
 
-const through = (bytes, stream) => new Blob([bytes]).stream().pipeThrough(stream);
+const pipeBytes = (bytes, stream) => new Blob([bytes]).stream().pipeThrough(stream);
 
 /** Limit the size, because a short link can decompress to any length. */
 async function limitStream(stream) {
@@ -103,4 +103,4 @@ async function limitStream(stream) {
 }
 
 /** The encoded deck in a URL hash; empty if it has none. */
-export const deckInLink = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';
+export const getDeckInLink = (hash) => new URLSearchParams(hash.slice(1)).get('deck') ?? '';

@@ -6,7 +6,7 @@ import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { hasLateNodes, layout, linePath, probabilities, visibleNodes } from './tree-layout.js';
 
 const MIN_HORIZONTAL_WIDTH = 700; // pixels below which the tree grows downward
@@ -66,7 +66,7 @@ export class TreeView {
     this.keys.hidden = isTouch();
     const winnerKey = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
     const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
-    replace(this.legend, colourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winnerKey);
+    replace(this.legend, makeColourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winnerKey);
   }
 
   clear() {

@@ -6,7 +6,7 @@ import { make, replace, svg } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { attentionLinks, rankHeads, readPharaoh, linkUnits, writePharaoh } from '../parts/word-links.js';
+import { findAttentionLinks, rankHeads, readPharaoh, makeLinkUnits, writePharaoh } from '../parts/word-links.js';
 import { shortName } from '../parts/head-names.js';
 import { GoldFile } from './gold-file.js';
 
@@ -35,7 +35,7 @@ export class AlignmentFinder {
     this.name = make('span', {});
     this.field = make('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', dir: 'ltr', oninput: () => this.parseLinks() });
     const button = (onclick) => make('button', { type: 'button', class: 'link', onclick });
-    this.takeButton = button(() => this.useHeadLinks());
+    this.useLinksButton = button(() => this.useHeadLinks());
     this.copyButton = button(() => this.copyLinks());
     this.clearButton = button(() => this.change(new Map()));
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -47,7 +47,7 @@ export class AlignmentFinder {
     });
     this.explainButton = button(explain);
     const field = make('label', { class: 'pharaoh' }, this.name, this.field);
-    const buttons = make('div', { class: 'link-buttons' }, this.takeButton, this.copyButton, this.clearButton, this.status);
+    const buttons = make('div', { class: 'link-buttons' }, this.useLinksButton, this.copyButton, this.clearButton, this.status);
     this.body = make(
       'div',
       {},
@@ -112,7 +112,7 @@ export class AlignmentFinder {
     const { layer, head } = this.view.updateSelection();
     const map = state.translation.map('cross', layer, head);
     const shift = isShiftedHead(state.translation, { kind: 'cross', layer, head }) ? 1 : 0;
-    return new Map(attentionLinks(map, this.targets, this.sources, shift).map(([source, target]) => [`${source}-${target}`, true]));
+    return new Map(findAttentionLinks(map, this.targets, this.sources, shift).map(([source, target]) => [`${source}-${target}`, true]));
   }
 
   useHeadLinks() {
@@ -134,8 +134,8 @@ export class AlignmentFinder {
     const { translation } = state;
     this.summary.textContent = t('finder');
     if (!this.element.open || !translation.tensors.cross) return;
-    this.sources = linkUnits(translation.source, translation.source_text, this.unit === 'words');
-    this.targets = linkUnits(translation.target, translation.text, this.unit === 'words');
+    this.sources = makeLinkUnits(translation.source, translation.source_text, this.unit === 'words');
+    this.targets = makeLinkUnits(translation.target, translation.text, this.unit === 'words');
     if (this.translation !== translation) {
       this.translation = translation;
       this.gold = new Map();
@@ -155,9 +155,9 @@ export class AlignmentFinder {
     replace(this.units, ...UNITS.map(unitButton));
     const isCross = state.kind === 'cross';
     const head = shortName(this.view.updateSelection());
-    this.takeButton.textContent = t('finder_take', { head });
+    this.useLinksButton.textContent = t('finder_take', { head });
     this.copyButton.textContent = t('finder_copy', { head });
-    this.takeButton.hidden = this.copyButton.hidden = !isCross;
+    this.useLinksButton.hidden = this.copyButton.hidden = !isCross;
     this.clearButton.textContent = t('finder_empty');
     this.file.draw();
     this.drawLinkEditor();
@@ -225,7 +225,7 @@ export class AlignmentFinder {
     this.table.hidden = this.moreButton.hidden = isEmpty;
     this.explainButton.hidden = isEmpty || state.kind !== 'cross';
     if (isEmpty) return;
-    const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
+    const rankedHeads = rankHeads(state.translation, this.sources, this.targets, this.gold);
     const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
     const head = make(
       'tr',
@@ -248,7 +248,7 @@ export class AlignmentFinder {
         ...values,
       );
     };
-    const visibleHeads = this.showsAll ? ranked : ranked.slice(0, MAX_LISTED_HEADS);
+    const visibleHeads = this.showsAll ? rankedHeads : rankedHeads.slice(0, MAX_LISTED_HEADS);
     replace(
       this.table,
       make('caption', { class: 'hidden-text' }, t('finder')),
@@ -256,7 +256,7 @@ export class AlignmentFinder {
       make('tbody', {}, ...visibleHeads.map(row)),
     );
     this.explainButton.textContent = t('finder_explain', { head: shortName(this.view.updateSelection()) });
-    this.moreButton.textContent = t(this.showsAll ? 'finder_less' : 'finder_all', { count: ranked.length });
+    this.moreButton.textContent = t(this.showsAll ? 'finder_less' : 'finder_all', { count: rankedHeads.length });
   }
 
   open(button) {

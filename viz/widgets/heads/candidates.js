@@ -9,19 +9,19 @@ const SPEEDS = [0.5, 1, 2, 4];
 const MAX_LISTED = 6; // candidates per step
 const MAX_PATH_LENGTH = 16; // characters
 
-/** Tree nodes of the translation, and the index of its first searched token, which follows a forced prefix. */
+/** Indices of the translation's nodes in the tree, and `start`: index of its first searched token, after a forced prefix. */
 function findPath(nodes, target) {
-  for (const from of target.keys()) {
+  for (const start of target.keys()) {
     const pathIndices = new Set();
     let parent = -1;
-    for (const { id } of target.slice(from)) {
+    for (const { id } of target.slice(start)) {
       parent = nodes.findIndex((node) => node.parent === parent && node.id === id);
       if (parent < 0) break;
       pathIndices.add(parent);
     }
-    if (pathIndices.size === target.length - from) return { pathIndices, from };
+    if (pathIndices.size === target.length - start) return { pathIndices, start };
   }
-  return { pathIndices: new Set(), from: 0 };
+  return { pathIndices: new Set(), start: 0 };
 }
 
 /**
@@ -31,13 +31,13 @@ function findPath(nodes, target) {
  */
 export function listCandidates({ tree, target }, token) {
   const nodes = (tree ?? []).map(([parent, step, id, text, , score, outcome]) => ({ parent, step, id, text, score, outcome }));
-  const { pathIndices, from } = findPath(nodes, target);
+  const { pathIndices, start } = findPath(nodes, target);
   const end = target.at(-1);
   const tokenText = ({ id, text }) => (end.special && id === end.id ? ` ${end.label}` : text);
   const pathText = (index) => (index < 0 ? '' : pathText(nodes[index].parent) + tokenText(nodes[index]));
   return nodes
     .map((node, index) => ({ ...node, index, isChosen: pathIndices.has(index) }))
-    .filter(({ step }) => step === nodes[0].step + token - from)
+    .filter(({ step }) => step === nodes[0].step + token - start)
     .sort((a, b) => b.score - a.score)
     .map(({ index, score, outcome, isChosen }) => ({ text: pathText(index).trim(), score, outcome, isChosen }));
 }

@@ -1,24 +1,25 @@
 // Hover, clicks and keys on the words of the desk, as on the words of a map.
 
-import { argMax, rowWeights } from '../core/map-view.js';
+import { argMax, getRowWeights } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
-import { cellOfKeys } from '../headview/pointer.js';
-import { desk, deskWordAt, deskWords } from '../parts/desk.js';
+import { findCellByKeys } from '../headview/pointer.js';
+import { desk, findDeskWord, listDeskWords } from '../parts/desk.js';
 
 const MIN_WEIGHT = 0.05; // minimum weight of a clicked source word in the pinned row for that row to stay pinned
 
 /** The interface of `mountTokenStrips`, for the words of the desk. */
-export const deskStrips = { elements: deskWords, strips: [] };
+export const deskStrips = { elements: listDeskWords, strips: [] };
 
 /** `isVisible()`: whether the view is visible. */
 export function mountDeskPointer(view, isVisible) {
   const { root, field } = desk();
   /** Position of the target token that an event chooses for the encoder's effects, where target tokens have no row; else null. */
-  const chosenToken = (event) => {
-    const position = isVisible() && state.kind === 'encoder' && state.view === 'effect' ? deskWordAt(event)?.dataset.place : undefined;
+  const findChosenToken = (event) => {
+    const position = isVisible() && state.kind === 'encoder' && state.view === 'effect' ? findDeskWord(event)?.dataset.place : undefined;
     return position === undefined ? null : Number(position);
   };
-  const cellAt = (event) => (isVisible() && view.view ? cellOfKeys(view.source, view.view, deskWordAt(event)?.dataset.keys) : [null, null]);
+  const cellAt = (event) =>
+    isVisible() && view.view ? findCellByKeys(view.source, view.view, findDeskWord(event)?.dataset.keys) : [null, null];
   root?.addEventListener('pointermove', (event) => {
     if (event.pointerType === 'touch' || !isVisible()) return;
     const [row, column] = cellAt(event);
@@ -29,20 +30,20 @@ export function mountDeskPointer(view, isVisible) {
   let caretClick = null;
   root?.addEventListener('click', (event) => {
     if (event.target === field && field?.selectionStart !== field?.selectionEnd) return; // text was selected
-    const word = chosenToken(event);
+    const word = findChosenToken(event);
     if (word !== null) return set({ word });
     const [row, column] = cellAt(event);
     if (row !== null && row === state.row) return; // a second click on a target word opens its alternatives
-    const before = pins();
+    const previousPins = getPins();
     if (row !== null) view.callbacks.onPin(row, null);
-    else if (column !== null) view.callbacks.onPin(...cellOfColumn(view.view, column, state.row));
-    if (event.target === field) caretClick = { before: caretClick?.before ?? before, after: pins() };
+    else if (column !== null) view.callbacks.onPin(...chooseColumnCell(view.view, column, state.row));
+    if (event.target === field) caretClick = { before: caretClick?.before ?? previousPins, after: getPins() };
   });
   // Runs before the word's own key handler: like the first click, the first press chooses a word; the second one lists its alternatives.
   root?.addEventListener(
     'keydown',
     (event) => {
-      const word = [' ', 'Enter'].includes(event.key) && event.target !== field ? chosenToken(event) : null;
+      const word = [' ', 'Enter'].includes(event.key) && event.target !== field ? findChosenToken(event) : null;
       if (word === null || word === state.word) return;
       event.preventDefault();
       event.stopPropagation();
@@ -61,13 +62,13 @@ export function mountDeskPointer(view, isVisible) {
 /** @typedef {{ row: number | null, column: number | null }} Pins */
 
 /** @returns {Pins} */
-const pins = () => ({ row: state.row, column: state.column });
+const getPins = () => ({ row: state.row, column: state.column });
 
 /** @param {Pins} expected */
 const isPinned = ({ row, column }) => row === state.row && column === state.column;
 
 /** A clicked source word pins the row that attends to it most, unless the pinned row attends to it, too. */
-function cellOfColumn(view, column, row) {
-  const weights = Float32Array.from(view.rows, (_, index) => rowWeights(view, index)[column]);
+function chooseColumnCell(view, column, row) {
+  const weights = Float32Array.from(view.rows, (_, index) => getRowWeights(view, index)[column]);
   return [row !== null && weights[row] >= MIN_WEIGHT ? row : argMax(weights), column];
 }

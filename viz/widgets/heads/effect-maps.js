@@ -11,7 +11,7 @@ import { LatestRequest } from '../core/latest-request.js';
 import { set, state } from '../core/state.js';
 import { otherTokens } from '../core/translation.js';
 import { axes, formatEffect } from '../core/map-view.js';
-import { chosenRival, wordLabel } from '../core/written-word.js';
+import { getChosenRival, wordLabel } from '../core/written-word.js';
 import { sumName } from '../parts/head-names.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
@@ -43,7 +43,7 @@ export class EffectMaps {
 
   get query() {
     const { kind, lead } = state;
-    const rival = lead && this.word !== null ? (chosenRival(state, this.word)?.id ?? null) : null;
+    const rival = lead && this.word !== null ? (getChosenRival(state, this.word)?.id ?? null) : null;
     return { request: state.translation.requestValues(), kind, lead, place: this.word, rival };
   }
 
@@ -63,9 +63,9 @@ export class EffectMaps {
   draw() {
     this.drawChoice();
     const { key, query } = this;
-    const needed = state.view === 'effect' && !this.tensors.has(key);
-    this.note.textContent = needed ? t('effect_loading') : this.summary();
-    if (!needed) {
+    const isNeeded = state.view === 'effect' && !this.tensors.has(key);
+    this.note.textContent = isNeeded ? t('effect_loading') : this.summary();
+    if (!isNeeded) {
       this.error.textContent = '';
       return this.latest.cancel();
     }

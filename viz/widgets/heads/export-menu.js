@@ -2,7 +2,7 @@
 
 import { callWithRetry, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
-import { embedUrl } from '../core/embed.js';
+import { formatEmbedUrl } from '../core/embed.js';
 import { FIELDS, selectionValues } from '../core/fields.js';
 import { formatPermalink } from '../core/permalink.js';
 import { state } from '../core/state.js';
@@ -11,7 +11,7 @@ import { faultText, hasPhrase, t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 import { copyText, download, saveBytes } from '../parts/save.js';
 import { renderGif } from './gif-export.js';
-import { iframeSnippet, pythonSnippet } from './snippets.js';
+import { formatIframe, formatPythonSnippet } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
 const GROUPS = {
@@ -20,11 +20,11 @@ const GROUPS = {
   data: ['csv', 'npz', 'json', 'html'],
   class: ['deck', 'sheet'],
 };
-const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
+const COPY_MESSAGES = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const EXTERNAL_ACTIONS = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
-const EDGE = 8; // pixels between the menu and the window's edge
+const MARGIN = 8; // pixels between the menu and the window's edge
 const TOAST_MS = 2600;
-const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
+const MEDIA_TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 /** @param {import('../core/server.js').Server | undefined} server */
 export function mountExportMenu(server) {
@@ -73,10 +73,10 @@ export function mountExportMenu(server) {
       return;
     }
     try {
-      if (form in COPIED) await copyText(CLIPBOARD_TEXTS[form]());
+      if (form in COPY_MESSAGES) await copyText(CLIPBOARD_TEXTS[form]());
       else if (form === 'gif') await saveAnimation();
       else await save(form, server);
-      showToast(form in COPIED ? t(COPIED[form]) : t('saved', { form: formatName(form) }));
+      showToast(form in COPY_MESSAGES ? t(COPY_MESSAGES[form]) : t('saved', { form: formatName(form) }));
     } catch (error) {
       console.warn(error);
       showToast(faultText(error, 'not_saved'));
@@ -88,7 +88,7 @@ export function mountExportMenu(server) {
       const [name, description] = [make('b', {}, formatName(form)), make('span', {}, t(`form_${form}_says`))];
       return make('button', { type: 'button', role: 'menuitem', onclick: () => runAction(form) }, name, description);
     };
-    const isOffered = (form) => server?.export || form in EXTERNAL_ACTIONS || form in COPIED || form === 'gif';
+    const isOffered = (form) => server?.export || form in EXTERNAL_ACTIONS || form in COPY_MESSAGES || form === 'gif';
     const group = ([name, forms]) => {
       const title = make('h3', { id: `export-${name}` }, t(`export_${name}`));
       return make('div', { class: 'group', role: 'group', 'aria-labelledby': `export-${name}` }, title, ...forms.map(item));
@@ -109,11 +109,11 @@ export function mountExportMenu(server) {
 
 /** Places the menu below its button, or further up and right to keep it inside the window. A taller menu scrolls. */
 function keepInWindow(menu) {
-  menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
+  menu.style.cssText = `max-width:${document.body.clientWidth - 2 * MARGIN}px`;
   const { left, bottom } = menu.getBoundingClientRect();
-  const [up, right] = [bottom + EDGE - innerHeight, EDGE - left];
-  if (up > 0) menu.style.marginTop = `${-up}px`;
-  if (right > 0) menu.style.right = `${-right}px`;
+  const [overflowBelow, overflowLeft] = [bottom + MARGIN - innerHeight, MARGIN - left];
+  if (overflowBelow > 0) menu.style.marginTop = `${-overflowBelow}px`;
+  if (overflowLeft > 0) menu.style.right = `${-overflowLeft}px`;
 }
 
 const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
@@ -122,23 +122,23 @@ const formatName = (form) => (hasPhrase(`form_${form}`) ? t(`form_${form}`) : fo
  * Python code for the current view. If a reverse model reranked the translation, the code names that model, or forces the
  * tokens if its name is unknown: without it, the model would choose another translation.
  */
-function pythonForView(translation) {
+function formatPython(translation) {
   const query = translation.requestValues();
   const isReranked = translation.hypotheses.some(({ reverse_score: score }) => score !== null);
   const reverseModel = isReranked ? translation.way_back : '';
   const request = isReranked && !reverseModel ? { ...query, prefix: null, target: translation.target.map(({ id }) => id) } : query;
   const defaults = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
   const selection = { kind: state.kind, ...shownHead(state) };
-  return pythonSnippet(request, selection, { ...defaults, ...translation.model.python_defaults }, reverseModel);
+  return formatPythonSnippet(request, selection, { ...defaults, ...translation.model.python_defaults }, reverseModel);
 }
 
 const CLIPBOARD_TEXTS = {
   link: () => new URL(formatPermalink(), location.href).href,
   iframe() {
     const { layer, head } = shownHead(state);
-    return iframeSnippet(embedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
+    return formatIframe(formatEmbedUrl(formatPermalink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
-  python: () => pythonForView(state.translation),
+  python: () => formatPython(state.translation),
 };
 
 /** @param {import('../core/server.js').Server} server */
@@ -148,7 +148,7 @@ async function save(form, server) {
   const answer = await callWithRetry(server.export, query);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
-  return saveBytes(answer.name, [bytes], TYPES[form]);
+  return saveBytes(answer.name, [bytes], MEDIA_TYPES[form]);
 }
 
 /** Saves an animation of the player, rendered in the browser. */

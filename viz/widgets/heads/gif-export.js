@@ -7,20 +7,20 @@ import { nearestHead, colourLevel, rowMaximum, view } from '../core/map-view.js'
 import { isUpright } from '../parts/column-name.js';
 import { encodeGif } from '../parts/gif.js';
 import { headName } from '../parts/head-names.js';
-import { rowOfToken, writtenSize } from '../headview/unwritten.js';
-import { rowEnds } from './player.js';
+import { findTokenRow, countWrittenCells } from '../headview/unwritten.js';
+import { getRowEnds } from './player.js';
 
 const FRAME_MS = 650; // milliseconds per word
 const LAST_FRAME_MS = 2600; // milliseconds of the last frame, which shows the whole translation
-const [MIN_CELL, MAX_CELL] = [9, 34]; // pixels
+const [MIN_CELL_SIZE, MAX_CELL_SIZE] = [9, 34]; // pixels
 const MAX_MAP_WIDTH = 720; // pixels; long sentences exceed it, because cells have a minimum width
-const [LABEL, TWO_WORDS] = [132, 228]; // width of row labels with one and with two words, in pixels
+const [LABEL_WIDTH, TWO_WORD_LABEL_WIDTH] = [132, 228]; // width of row labels with one and with two words, in pixels
 const MARGIN = 24; // pixels
-const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // heights in pixels: head's name, line of the translation, column labels
+const [TITLE_HEIGHT, LINE_HEIGHT, COLUMN_LABEL_HEIGHT] = [34, 34, 108]; // heights in pixels: head's name, line of the translation, column labels
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
 const MAX_PIXELS = 60_000_000; // in all frames; for long translations, each frame adds several words
 
-const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
+const setFont = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
 
 /** Renders the current view. Returns the file name and the parts of the file. */
 export async function renderGif() {
@@ -32,13 +32,13 @@ export async function renderGif() {
   const layout = computeLayout(context, translation, map);
   Object.assign(canvas, { width: layout.width, height: layout.height });
   const frames = [];
-  const words = rowEnds(translation, state);
+  const words = getRowEnds(translation, state);
   const interval = Math.ceil((words.length * layout.width * layout.height) / MAX_PIXELS);
-  const stops = words.filter((_, position) => (words.length - 1 - position) % interval === 0);
-  for (const [index, count] of stops.entries()) {
-    const last = index === stops.length - 1;
-    drawFrame(context, layout, { translation, map, count: last ? null : count, token: count - 1 });
-    frames.push({ pixels: context.getImageData(0, 0, layout.width, layout.height).data, delay: last ? LAST_FRAME_MS : FRAME_MS });
+  const counts = words.filter((_, position) => (words.length - 1 - position) % interval === 0);
+  for (const [index, count] of counts.entries()) {
+    const isLast = index === counts.length - 1;
+    drawFrame(context, layout, { translation, map, count: isLast ? null : count, token: count - 1 });
+    frames.push({ pixels: context.getImageData(0, 0, layout.width, layout.height).data, delay: isLast ? LAST_FRAME_MS : FRAME_MS });
     await new Promise((done) => setTimeout(done)); // keeps the page responsive
   }
   const label = (number) => (typeof number === 'number' ? number + 1 : number);
@@ -46,19 +46,19 @@ export async function renderGif() {
   return { name, parts: encodeGif(frames, layout.width, layout.height) };
 }
 
-/** Layout of all frames. */
+/** Layout of all frames, in pixels; `lines`: the wrapped translation. */
 function computeLayout(context, translation, { rows, columns }) {
-  const cell = Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor(MAX_MAP_WIDTH / columns.length)));
-  const names = rows.some(({ read }) => read) ? TWO_WORDS : LABEL;
+  const cell = Math.max(MIN_CELL_SIZE, Math.min(MAX_CELL_SIZE, Math.floor(MAX_MAP_WIDTH / columns.length)));
+  const names = rows.some(({ read }) => read) ? TWO_WORD_LABEL_WIDTH : LABEL_WIDTH;
   const width = Math.max(480, 2 * MARGIN + names + columns.length * cell);
-  font(context, 22);
-  const lines = wrap(context, translation, width - 2 * MARGIN);
-  const top = MARGIN + TITLE + lines.length * TEXT + ABOVE;
+  setFont(context, 22);
+  const lines = wrapTranslation(context, translation, width - 2 * MARGIN);
+  const top = MARGIN + TITLE_HEIGHT + lines.length * LINE_HEIGHT + COLUMN_LABEL_HEIGHT;
   return { cell, width, lines, top, left: MARGIN + names, height: top + rows.length * cell + MARGIN };
 }
 
-/** Wraps the translation into lines of pieces {text, until}; a piece is visible if more than `until` tokens are written. */
-function wrap(context, { target, text }, width) {
+/** Wraps the translation into lines of pieces {text, tokenIndex}; a piece is visible if more than `tokenIndex` tokens are written. */
+function wrapTranslation(context, { target, text }, width) {
   const lines = [[]];
   let [end, lineWidth] = [0, 0];
   for (const [index, token] of target.entries()) {
@@ -69,7 +69,7 @@ function wrap(context, { target, text }, width) {
       lines.push([]);
       lineWidth = 0;
     }
-    lines.at(-1).push({ text: lineWidth ? piece : piece.trimStart(), until: index });
+    lines.at(-1).push({ text: lineWidth ? piece : piece.trimStart(), tokenIndex: index });
     lineWidth += pieceWidth;
     end = token.end;
   }
@@ -78,27 +78,27 @@ function wrap(context, { target, text }, width) {
 
 function drawFrame(context, layout, { translation, map, count, token }) {
   const { width, height } = layout;
-  const visible = writtenSize(translation, map, count);
+  const visible = countWrittenCells(translation, map, count);
   context.fillStyle = colour('ground');
   context.fillRect(0, 0, width, height);
   context.textBaseline = 'alphabetic';
   context.textAlign = 'left';
-  font(context, 16, 600);
+  setFont(context, 16, 600);
   context.fillStyle = colour('ink');
   context.fillText(headName(map.layer, map.head), MARGIN, MARGIN + 14);
   drawText(context, layout, count === null ? Number.POSITIVE_INFINITY : count, token);
   drawCells(context, layout, map, visible);
-  drawNames(context, layout, map, visible, count === null ? null : rowOfToken(map, token));
+  drawNames(context, layout, map, visible, count === null ? null : findTokenRow(map, token));
 }
 
 function drawText(context, { lines }, count, token) {
   for (const [line, pieces] of lines.entries()) {
     let left = MARGIN;
-    for (const { text, until } of pieces) {
-      if (until >= count) return;
-      font(context, 22);
-      context.fillStyle = colour(count !== Number.POSITIVE_INFINITY && until === token ? 'accent' : 'ink');
-      context.fillText(text, left, MARGIN + TITLE + line * TEXT + 22);
+    for (const { text, tokenIndex } of pieces) {
+      if (tokenIndex >= count) return;
+      setFont(context, 22);
+      context.fillStyle = colour(count !== Number.POSITIVE_INFINITY && tokenIndex === token ? 'accent' : 'ink');
+      context.fillText(text, left, MARGIN + TITLE_HEIGHT + line * LINE_HEIGHT + 22);
       left += context.measureText(text).width;
     }
   }
@@ -121,24 +121,24 @@ function drawCells(context, { cell, left, top }, map, visible) {
     context.fillRect(left, top + visible.rows * cell, columns.length * cell, (rows.length - visible.rows) * cell);
 }
 
-function drawNames(context, { cell, left, top }, { rows, columns }, visible, highlighted) {
+function drawNames(context, { cell, left, top }, { rows, columns }, visible, highlightedRow) {
   const size = Math.min(14, cell);
   const shorten = (text) => ([...text].length > 13 ? `${[...text].slice(0, 12).join('')}…` : text);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   for (const [row, item] of rows.entries()) {
     if (row >= visible.rows) break;
-    font(context, size, row === highlighted ? 700 : 400);
-    context.fillStyle = colour(row === highlighted ? 'accent' : 'ink');
+    setFont(context, size, row === highlightedRow ? 700 : 400);
+    context.fillStyle = colour(row === highlightedRow ? 'accent' : 'ink');
     const [name, middle] = [shorten(item.label), top + (row + 0.5) * cell];
     context.fillText(name, left - 8, middle);
     if (!item.read) continue;
     const right = left - 8 - context.measureText(name).width;
-    font(context, size);
+    setFont(context, size);
     context.fillStyle = colour('ink-3');
     context.fillText(`${shorten(item.read.label)} → `, right, middle);
   }
-  font(context, size);
+  setFont(context, size);
   context.textAlign = 'left';
   context.fillStyle = colour('ink-2');
   for (const [column, { label }] of columns.entries()) {
@@ -147,10 +147,10 @@ function drawNames(context, { cell, left, top }, { rows, columns }, visible, hig
     if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
     else drawRotated(context, shorten(label), centre, top - 8);
   }
-  if (highlighted === null) return;
+  if (highlightedRow === null) return;
   context.strokeStyle = colour('accent');
   context.lineWidth = 2;
-  context.strokeRect(left - 1, top + highlighted * cell - 1, columns.length * cell + 1, cell + 1);
+  context.strokeRect(left - 1, top + highlightedRow * cell - 1, columns.length * cell + 1, cell + 1);
 }
 
 function drawRotated(context, text, centre, bottom) {
@@ -163,11 +163,11 @@ function drawRotated(context, text, centre, bottom) {
 
 /** Draws characters vertically, aligned to the bottom. Long texts are truncated. */
 function drawUpright(context, text, { centre, bottom, size }) {
-  const line = 1.1 * size;
-  const maxLetters = Math.floor((ABOVE - 8) / line);
+  const lineHeight = 1.1 * size;
+  const maxLetters = Math.floor((COLUMN_LABEL_HEIGHT - 8) / lineHeight);
   const letters = [...text];
   const visible = letters.length > maxLetters ? [...letters.slice(0, maxLetters - 1), '⋮'] : letters;
   context.textAlign = 'center';
-  for (const [index, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - index - 0.5) * line);
+  for (const [index, letter] of visible.entries()) context.fillText(letter, centre, bottom - (visible.length - index - 0.5) * lineHeight);
   context.textAlign = 'left';
 }

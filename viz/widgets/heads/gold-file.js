@@ -33,7 +33,8 @@ export function parseTable(text, model) {
 // Link counts of one or more pairs: [links of the head, sure gold links, head links that are sure, head links that are sure or possible].
 const NO_COUNTS = [0, 0, 0, 0];
 const addCounts = (a, b) => a.map((count, index) => count + b[index]);
-const errorRate = ([linked, sure, rightAndSure, right]) => (linked + sure ? 1 - (rightAndSure + right) / (linked + sure) : 0);
+const computeErrorRate = ([headLinkCount, sureCount, rightSureCount, rightCount]) =>
+  headLinkCount + sureCount ? 1 - (rightSureCount + rightCount) / (headLinkCount + sureCount) : 0;
 
 /**
  * Ranks heads by `selectionRate`, their error rate on the even pairs; `rate`, `precision` and `recall` are measured on the
@@ -43,9 +44,13 @@ export function chooseAndTest(counts) {
   const countHalf = (pairs, odd) => pairs.filter((_, index) => index % 2 === odd).reduce(addCounts, NO_COUNTS);
   const results = [...counts.values()].map(({ layer, head, shift, pairs }) => {
     const [selectionCounts, testCounts] = [countHalf(pairs, 0), countHalf(pairs, 1)];
-    const [linked, sure, rightAndSure, right] = testCounts;
-    const scores = { rate: errorRate(testCounts), precision: linked ? right / linked : 1, recall: sure ? rightAndSure / sure : 1 };
-    return { layer, head, shift, selectionRate: errorRate(selectionCounts), ...scores };
+    const [headLinkCount, sureCount, rightSureCount, rightCount] = testCounts;
+    const scores = {
+      rate: computeErrorRate(testCounts),
+      precision: headLinkCount ? rightCount / headLinkCount : 1,
+      recall: sureCount ? rightSureCount / sureCount : 1,
+    };
+    return { layer, head, shift, selectionRate: computeErrorRate(selectionCounts), ...scores };
   });
   return results.sort((a, b) => a.selectionRate - b.selectionRate);
 }
@@ -57,13 +62,13 @@ export class GoldFile {
    */
   constructor(server, open) {
     this.server = server;
-    this.run = 0; // number of the current evaluation; increasing it stops the evaluation
+    this.evaluation = 0; // number of the current evaluation; increasing it stops the evaluation
     this.counts = new Map();
     this.title = make('h3', {});
     this.description = make('p', { class: 'quiet' });
     this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.evaluate(file));
     this.progress = make('p', { class: 'quiet', role: 'status' });
-    this.stopButton = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.run += 1) });
+    this.stopButton = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.evaluation += 1) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.table = make('table', { hidden: true });
     this.element = make(
@@ -98,10 +103,10 @@ export class GoldFile {
 
   async evaluate(file) {
     if (!file) return;
-    const run = ++this.run;
+    const evaluation = ++this.evaluation;
     const { model } = state.translation;
     const text = await file.text();
-    if (run !== this.run) return;
+    if (evaluation !== this.evaluation) return;
     const table = parseTable(text, model);
     this.counts = new Map();
     this.table.hidden = true;
@@ -110,21 +115,21 @@ export class GoldFile {
     const { rows, isReversed } = table;
     this.stopButton.hidden = false;
     try {
-      for (let done = 0; done < rows.length && run === this.run; done += PAIRS_PER_CALL) {
+      for (let done = 0; done < rows.length && evaluation === this.evaluation; done += PAIRS_PER_CALL) {
         const scores = await callWithRetry(this.server.count_links, {
           model: model.name,
           rows: rows.slice(done, done + PAIRS_PER_CALL),
           reversed: isReversed,
         });
-        if (run !== this.run) break;
+        if (evaluation !== this.evaluation) break;
         this.add(scores.heads);
         this.progress.textContent = t('gold_file_progress', { done: Math.min(done + PAIRS_PER_CALL, rows.length), all: rows.length });
         this.drawTable();
       }
     } catch (error) {
-      if (run === this.run) this.error.textContent = faultText(error);
+      if (evaluation === this.evaluation) this.error.textContent = faultText(error);
     }
-    if (run === this.run) this.stopButton.hidden = true;
+    if (evaluation === this.evaluation) this.stopButton.hidden = true;
   }
 
   add(heads) {

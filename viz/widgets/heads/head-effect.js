@@ -6,7 +6,7 @@ import { formatSigned, twoDecimals } from '../core/map-view.js';
 import { sentenceGap, t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 
-const errorRate = ({ error_rate: rate, low, high }) => ({ rate: twoDecimals(rate), low: twoDecimals(low), high: twoDecimals(high) });
+const formatErrorRate = ({ error_rate: rate, low, high }) => ({ rate: twoDecimals(rate), low: twoDecimals(low), high: twoDecimals(high) });
 
 export class HeadEffect {
   /** @param {(text: string) => void} open called with a sentence */
@@ -31,7 +31,7 @@ export class HeadEffect {
     const words = reads.map(([word, lift]) => t('atlas_word', { word, lift: lift.toFixed(1) })).join(t('list_comma'));
     const sentences = [t('atlas_effect', values), ...(reads.length ? [t('atlas_reads', { words })] : [])];
     const rate = kind === 'cross' && atlas.aligning.find((item) => item.layer === layer && item.head === head);
-    if (rate) sentences.push(t(rate.shift ? 'atlas_aligns_late' : 'atlas_aligns', errorRate(rate)));
+    if (rate) sentences.push(t(rate.shift ? 'atlas_aligns_late' : 'atlas_aligns', formatErrorRate(rate)));
     this.text.textContent = sentences.join(sentenceGap());
     this.title.textContent = t('atlas_examples');
     const item = (number) => {

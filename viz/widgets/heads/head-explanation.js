@@ -12,7 +12,7 @@ import { listMeasures } from '../parts/measures.js';
 import { headName } from '../parts/head-names.js';
 import { HeadEffect } from './head-effect.js';
 
-const STABLE_FROM = 0.75; // share of sentences in which a stable head keeps its role
+const MIN_STABLE_SHARE = 0.75; // share of sentences in which a stable head keeps its role
 const LOW_ENTROPY = 0.35; // relative entropy of a row
 const HIGH_ENTROPY = 0.7;
 
@@ -20,19 +20,19 @@ const HIGH_ENTROPY = 0.7;
  * Sentences of the paragraph as phrase keys with values. `facts`: role, share and measures in this sentence, and whether the
  * head is shifted (`late`); `corpus`: the head's record over the corpus, if available; `count`: sentences in the corpus.
  */
-export function paragraph(facts, corpus, count) {
+export function describeHead(facts, corpus, count) {
   const sentences = [];
   const hasNoRole = facts.role === 'unclear' || facts.role === 'spreads';
   sentences.push([hasNoRole ? `explain_${facts.role}` : 'explain_here', { role: facts.role, share: twoDecimals(facts.share) }]);
   if (facts.late) sentences.push(['explain_late', {}]);
-  const spread = facts.measures.relative_entropy;
-  const width = spread < LOW_ENTROPY ? 'narrow' : spread > HIGH_ENTROPY ? 'wide' : 'middle';
-  if (spread >= 0)
+  const entropy = facts.measures.relative_entropy;
+  const width = entropy < LOW_ENTROPY ? 'narrow' : entropy > HIGH_ENTROPY ? 'wide' : 'middle';
+  if (entropy >= 0)
     sentences.push([`explain_${width}`, { peak: twoDecimals(facts.measures.peak), distance: facts.measures.distance.toFixed(1) }]);
   if (!corpus) return sentences;
   const values = { count, held: Math.round(100 * corpus.held), role: corpus.role };
   if (corpus.role === 'unclear') sentences.push(['explain_unclear_too', { count }]);
-  else if (corpus.role === facts.role) sentences.push([corpus.held >= STABLE_FROM ? 'explain_steady' : 'explain_often', values]);
+  else if (corpus.role === facts.role) sentences.push([corpus.held >= MIN_STABLE_SHARE ? 'explain_steady' : 'explain_often', values]);
   else sentences.push(['explain_otherwise', values]);
   return sentences;
 }
@@ -114,7 +114,7 @@ export class HeadExplanation {
         head: headName(layer, head),
         role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
       });
-    const parts = paragraph(facts, corpus, report?.sentences).map(sentenceText);
+    const parts = describeHead(facts, corpus, report?.sentences).map(sentenceText);
     const unknown = this.corpusRecords.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joinSentences([...parts, unknown].filter(Boolean)));
     const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => report.texts[number]);

@@ -7,7 +7,7 @@ import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { shortName } from '../parts/head-names.js';
 import { Question } from './question.js';
-import { markedCell } from './marked-cell.js';
+import { findMarkedCell } from './marked-cell.js';
 
 export class HeadNeeded extends Question {
   /** @param {import('../core/server.js').Server} server */
@@ -31,10 +31,10 @@ export class HeadNeeded extends Question {
   draw() {
     const { view: visible, source } = this.view;
     const { translation, kind } = state;
-    const cell = visible && kind !== 'encoder' ? markedCell(visible, state) : null;
+    const cell = visible && kind !== 'encoder' ? findMarkedCell(visible, state) : null;
     const { layer, head } = this.view.updateSelection();
-    const single = typeof layer === 'number' && typeof head === 'number';
-    this.element.hidden = !visible || !single;
+    const isSingleHead = typeof layer === 'number' && typeof head === 'number';
+    this.element.hidden = !visible || !isSingleHead;
     if (this.element.hidden) return;
     const word = cell && make('b', {}, source.name(visible, 'rows', [cell.row]));
     replace(this.title, ...fillElements(t(word ? 'needed_word' : 'needed_sentence'), word ? { word } : {}));
@@ -50,8 +50,8 @@ export class HeadNeeded extends Question {
   }
 
   show({ held: forced, answer, own }, positions) {
-    const before = own ?? state.translation;
-    const product = (tokens) => positions.reduce((all, index) => all * (tokens[index]?.probability ?? 0), 1);
+    const original = own ?? state.translation;
+    const multiplyProbabilities = (tokens) => positions.reduce((product, index) => product * (tokens[index]?.probability ?? 0), 1);
     const bar = (name, value, className) =>
       make(
         'div',
@@ -60,14 +60,14 @@ export class HeadNeeded extends Question {
         make('span', { class: `track ${className}` }, make('i', { style: `width:${(100 * value).toFixed(1)}%` })),
         make('span', { class: 'numeric' }, twoDecimals(value)),
       );
-    const isUnchanged = answer.text === before.text;
+    const isUnchanged = answer.text === original.text;
     const text = make('b', {}, make('bdi', { lang: state.translation.model.target }, answer.text));
     this.offButton.textContent = t('needed_keep_off');
     replace(
       this.body,
       make('p', { class: 'quiet' }, t('needed_probability')),
-      bar('needed_with', product(before.target), 'with'),
-      bar('needed_without', product(forced.target), 'without'),
+      bar('needed_with', multiplyProbabilities(original.target), 'with'),
+      bar('needed_without', multiplyProbabilities(forced.target), 'without'),
       make('p', { class: 'outcome' }, ...fillElements(t(isUnchanged ? 'needed_same' : 'needed_other'), { text })),
       this.offButton,
     );

@@ -4,10 +4,10 @@ import { make, isNarrow } from '../core/dom.js';
 import { isEmbedded } from '../core/embed.js';
 import { ready } from '../core/page.js';
 import { on, pageStore, set, state } from '../core/state.js';
-import { wordPosition } from '../core/written-word.js';
+import { getWordPosition } from '../core/written-word.js';
 import { t } from '../core/i18n.js';
 import { mount as mountHeadView } from '../headview/head-view.js';
-import { defaultActions } from '../headview/default-actions.js';
+import { createDefaultActions } from '../headview/default-actions.js';
 import { mountKeyboard } from '../headview/keyboard.js';
 import { TranslationSource } from '../headview/translation-source.js';
 import { EffectMaps, EffectSource } from './effect-maps.js';
@@ -53,12 +53,12 @@ const OBSERVED_FIELDS = [
 const VIEW_MODES = ['matrix', 'effect', 'lines', 'numbers'];
 
 /** Pin actions that also store the clicked target word, so that it stays chosen in the encoder, where it has no row. */
-function pinActions() {
-  const { onPin, clearPins } = defaultActions(pageStore);
+function makePinActions() {
+  const { onPin, clearPins } = createDefaultActions(pageStore);
   return {
     onPin: (row, column) => {
       onPin(row, column);
-      if (state.kind !== 'encoder') set({ word: wordPosition(state.translation, { ...state, word: null }) });
+      if (state.kind !== 'encoder') set({ word: getWordPosition(state.translation, { ...state, word: null }) });
     },
     clearPins: () => {
       clearPins();
@@ -68,7 +68,7 @@ function pinActions() {
 }
 
 /** Replaces the maximum over heads by their sum, because effects have no maximum. */
-function withoutMaximum({ head, pinned }) {
+function excludeMaximum({ head, pinned }) {
   const toSum = (choice) => (choice === 'max' ? 'mean' : choice);
   return { head: toSum(head), ...(pinned?.head === 'max' ? { pinned: { ...pinned, head: 'mean' } } : {}) };
 }
@@ -104,7 +104,7 @@ export async function mount({ element, server }) {
       hosts,
       viewModes: VIEW_MODES.filter((viewMode) => effects || viewMode !== 'effect'),
       redraws: ['translation', 'tab'],
-      callbacks: pinActions(),
+      callbacks: makePinActions(),
     },
     shortKinds: () => onDesk,
   });
@@ -167,7 +167,7 @@ export async function mount({ element, server }) {
   let effectMode = ''; // key of the displayed effects' target
   const drawEffects = () => {
     if (!isVisible()) return;
-    if (effects && state.view === 'effect') set(withoutMaximum(state));
+    if (effects && state.view === 'effect') set(excludeMaximum(state));
     effects?.draw();
     const { place, rival } = effects?.query ?? {};
     const mode = state.view === 'effect' ? `effect ${state.lead} ${place} ${rival}` : '';

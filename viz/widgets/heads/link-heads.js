@@ -10,10 +10,10 @@ import { shortName } from '../parts/head-names.js';
 import { colourTile, resetTile } from './measure-wall.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { sumEffects } from '../headview/highlights.js';
-import { markedCell, weightsOfCell } from './marked-cell.js';
+import { findMarkedCell, getCellWeights } from './marked-cell.js';
 
 const MAX_LISTED_HEADS = 4;
-const STRONG_FROM = 0.5; // minimum weight for a head to make the link
+const MIN_STRONG_WEIGHT = 0.5; // minimum weight for a head to make the link
 
 export class LinkHeads {
   constructor(view) {
@@ -36,17 +36,17 @@ export class LinkHeads {
 
   draw() {
     const { view: visible, source, grid } = this.view;
-    const cell = visible && markedCell(visible, state);
+    const cell = visible && findMarkedCell(visible, state);
     this.element.hidden = !cell;
     if (!cell) return;
-    const heads = weightsOfCell(source, visible, state, cell);
+    const heads = getCellWeights(source, visible, state, cell);
     const name = (axis, index) => make('b', {}, source.name(visible, axis, [index]));
     const names = { query: name('rows', cell.row), key: name('columns', cell.column) };
     replace(this.title, t('link_heads'));
-    const strong = heads.filter(({ weight }) => weight > STRONG_FROM).length;
-    replace(this.description, ...fillElements(t('link_heads_says', { strong, all: heads.length }), names));
-    const ranked = heads.filter(({ weight }) => weight === weight).sort((a, b) => b.weight - a.weight);
-    replace(this.list, ...ranked.slice(0, MAX_LISTED_HEADS).map((head) => this.bar(head)));
+    const strongCount = heads.filter(({ weight }) => weight > MIN_STRONG_WEIGHT).length;
+    replace(this.description, ...fillElements(t('link_heads_says', { strong: strongCount, all: heads.length }), names));
+    const sortedHeads = heads.filter(({ weight }) => weight === weight).sort((a, b) => b.weight - a.weight);
+    replace(this.list, ...sortedHeads.slice(0, MAX_LISTED_HEADS).map((head) => this.bar(head)));
     this.back.hidden = !this.coloursWall;
     this.back.textContent = t('link_heads_back');
     if (!this.coloursWall) return;

@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { set, state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { measureNames, listMeasures, measureScale } from '../parts/measures.js';
 
 const MAPS = 'maps';
@@ -49,7 +49,7 @@ export class MeasureWall {
     const measures = listMeasures(state.translation, state.kind);
     const { unit, high, level } = measureScale(state.translation, state.kind, measure);
     this.description.textContent = t(`measure_${measure}_says`);
-    replace(this.legend, colourRamp(state.palette, '0', unit === 'share' ? '1' : t(`unit_${unit}`, { number: high.toFixed(1) })));
+    replace(this.legend, makeColourRamp(state.palette, '0', unit === 'share' ? '1' : t(`unit_${unit}`, { number: high.toFixed(1) })));
     for (const button of this.view.grid.buttons()) {
       const value = measures[Number(button.dataset.layer)]?.[Number(button.dataset.head)]?.[measure];
       if (value === undefined) resetTile(button);

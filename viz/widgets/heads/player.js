@@ -4,14 +4,14 @@ import { prefersReducedMotion, icon, make, isTextField } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { rowOfToken } from '../headview/unwritten.js';
+import { findTokenRow } from '../headview/unwritten.js';
 
 const WORD_MS = 650; // milliseconds per word
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 /** Token count at which each target row is complete. */
-export function rowEnds(translation, displayOptions) {
+export function getRowEnds(translation, displayOptions) {
   const { rows } = axes(translation, 'cross', displayOptions);
   const stops = rows.map(({ places }) => places.at(-1) + 1);
   const tokenCount = translation.target.length;
@@ -19,9 +19,9 @@ export function rowEnds(translation, displayOptions) {
 }
 
 /** State change that shows the first `count` tokens and pins the last one's row. `selection`: kind and display options. */
-export function selectionAt(translation, selection, count) {
+export function selectPlayed(translation, selection, count) {
   const tokenCount = translation.target.length;
-  const row = rowOfToken({ kind: selection.kind, rows: axes(translation, selection.kind, selection).rows }, count - 1);
+  const row = findTokenRow({ kind: selection.kind, rows: axes(translation, selection.kind, selection).rows }, count - 1);
   const changes = { written: count >= tokenCount ? null : count, hoverRow: null, hoverColumn: null };
   return selection.kind === 'encoder' ? changes : { ...changes, row, column: null };
 }
@@ -83,14 +83,14 @@ export class Player {
 
   /** Advances by one word; after the last one, restarts at the first. */
   step() {
-    const stops = rowEnds(state.translation, state);
+    const stops = getRowEnds(state.translation, state);
     const next = stops.find((stop) => stop > (state.written ?? 0)) ?? state.translation.target.length;
     if (next === state.translation.target.length) this.pause();
     this.showTokens(next);
   }
 
   showTokens(count) {
-    set(selectionAt(state.translation, state, count));
+    set(selectPlayed(state.translation, state, count));
   }
 
   /** Ends playback and shows the whole translation. */

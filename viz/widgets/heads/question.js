@@ -45,13 +45,13 @@ export class Question {
   load(key, request, show, loadingText) {
     clearTimeout(this.timer);
     if (!this.element.open) this.latest.cancel();
-    if (!this.element.open || key === this.latest.shownKey) return;
+    if (!this.element.open || key === this.latest.loadedKey) return;
     this.loadingNote.textContent = loadingText;
     this.body.classList.add('loading');
     const load = async () => {
       await this.latest.load(key, request, show);
       if (!this.body.classList.contains('loading')) this.loadingNote.textContent = '';
     };
-    this.timer = setTimeout(load, this.latest.shownKey ? DEBOUNCE_MS : 0);
+    this.timer = setTimeout(load, this.latest.loadedKey ? DEBOUNCE_MS : 0);
   }
 }

@@ -7,8 +7,8 @@ import { sameHead } from '../core/store.js';
 import { t } from '../core/i18n.js';
 import { headName } from '../parts/head-names.js';
 
-/** Roles in the order of the chips, with the cells of their 3 × 3 icons. */
-const PICTURES = {
+/** Roles in the order of the chips, with the nine cells of their icons: 0 faint, 1 full, 2 medium. */
+const ICON_CELLS = {
   aligns: '100010001',
   behind: '000100010',
   diagonal: '100010001',
@@ -28,7 +28,7 @@ const PICTURES = {
 };
 
 /** Heads per role in this sentence, strongest first; roles without heads are omitted. */
-export function headsByRole(translation, kind) {
+export function groupByRole(translation, kind) {
   const roles = new Map();
   for (let layer = 0; layer < translation.layers(kind); layer++) {
     for (let head = 0; head < translation.heads(kind); head++) {
@@ -37,7 +37,7 @@ export function headsByRole(translation, kind) {
     }
   }
   for (const heads of roles.values()) heads.sort((a, b) => b.share - a.share);
-  return new Map(Object.keys(PICTURES).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
+  return new Map(Object.keys(ICON_CELLS).flatMap((role) => (roles.has(role) ? [[role, roles.get(role)]] : [])));
 }
 
 /** Index of the head that the next press opens; -1 after the last. */
@@ -52,7 +52,7 @@ export class RoleChips {
     this.roles = new Map();
     this.translation = null; // the translation of `roles`
     this.kind = '';
-    this.shownKey = ''; // key of the displayed chips
+    this.loadedKey = ''; // key of the displayed chips
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
     this.status = make('span', { class: 'hidden-text', role: 'status' });
@@ -76,8 +76,8 @@ export class RoleChips {
     const { layer, head } = heads[index];
     set({ role });
     this.view.callbacks.choose({ layer, head });
-    const position = { number: index + 1, count: heads.length };
-    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...position });
+    const counts = { number: index + 1, count: heads.length };
+    this.status.textContent = t('chip_shows', { name: t(`chip_${role}`), head: headName(layer, head), ...counts });
     this.draw();
   }
 
@@ -96,7 +96,7 @@ export class RoleChips {
   draw() {
     const { translation, kind } = state;
     if (this.translation !== translation || this.kind !== kind) {
-      this.roles = translation.roles?.[kind] ? headsByRole(translation, kind) : new Map();
+      this.roles = translation.roles?.[kind] ? groupByRole(translation, kind) : new Map();
       if (this.kind && this.kind !== kind) set({ role: '' });
       [this.translation, this.kind] = [translation, kind];
     }
@@ -112,8 +112,8 @@ export class RoleChips {
       state.language,
       state.theme,
     ]);
-    if (key !== this.shownKey) this.drawChips();
-    this.shownKey = key;
+    if (key !== this.loadedKey) this.drawChips();
+    this.loadedKey = key;
     this.outline();
   }
 
@@ -128,7 +128,7 @@ export class RoleChips {
     const isPressed = role === this.role;
     const attributes = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(isPressed), title: t('chip_says') };
     const count = isPressed && this.index >= 0 ? `${this.index + 1} / ${heads.length}` : String(heads.length);
-    return make('button', attributes, roleIcon(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
+    return make('button', attributes, makeRoleIcon(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
 
   outline() {
@@ -142,8 +142,8 @@ export class RoleChips {
 }
 
 /** A 3 × 3 icon of the role's attention pattern. */
-function roleIcon(role) {
-  const cells = [...PICTURES[role]].map((mark, index) => {
+function makeRoleIcon(role) {
+  const cells = [...ICON_CELLS[role]].map((mark, index) => {
     const opacity = { 0: 0.18, 1: 1, 2: 0.45 }[mark];
     return svg('rect', { x: 4 * (index % 3), y: 4 * Math.floor(index / 3), width: 3.4, height: 3.4, opacity });
   });

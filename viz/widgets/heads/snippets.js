@@ -5,7 +5,7 @@ const ESCAPED = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
 const escapeHtml = (text) => text.replace(/[&"<>]/g, (sign) => ESCAPED[sign]);
 
 /** An iframe for another page; `name` is its accessible name. */
-export function iframeSnippet(address, name) {
+export function formatIframe(address, name) {
   return `<iframe src="${escapeHtml(address)}" title="${escapeHtml(name)}" width="${SIZE.width}" height="${SIZE.height}" loading="lazy" style="border: 0"></iframe>`;
 }
 
@@ -23,7 +23,7 @@ export function toPythonLiteral(value) {
  * Python code that reproduces the displayed map; options at their defaults are omitted.
  * The first argument is the translation's request with all options; `reverseModel` reranked it, if given.
  */
-export function pythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, reverseModel = '') {
+export function formatPythonSnippet({ model, text, ...options }, { kind, layer, head }, defaults = {}, reverseModel = '') {
   // A forced translation needs no search options, and `back_weight` without a reverse model is an error.
   const isIncluded = (name) => !(name in defaults && options.target) && (name !== 'back_weight' || reverseModel);
   const isChanged = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];

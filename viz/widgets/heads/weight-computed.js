@@ -6,7 +6,7 @@ import { argMax, threeDecimals } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 import { Question } from './question.js';
-import { markedCell } from './marked-cell.js';
+import { findMarkedCell } from './marked-cell.js';
 
 const MAX_KEYS = 3; // keys with a separate row
 
@@ -21,7 +21,7 @@ export class WeightComputed extends Question {
 
   draw() {
     const { view } = this.view;
-    const cell = view && markedCell(view, state);
+    const cell = view && findMarkedCell(view, state);
     const { translation, kind } = state;
     const { layer, head } = this.view.updateSelection();
     const single = typeof layer === 'number' && typeof head === 'number';

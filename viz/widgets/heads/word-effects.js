@@ -8,7 +8,7 @@ import { formatEffect, formatSigned } from '../core/map-view.js';
 import { set, state } from '../core/state.js';
 import { sameHead } from '../core/store.js';
 import { otherTokens } from '../core/translation.js';
-import { chooseWord, chosenRival, wordLabel } from '../core/written-word.js';
+import { chooseWord, getChosenRival, wordLabel } from '../core/written-word.js';
 import { effectLevel } from '../core/effect-scale.js';
 import { cssColour, scaleColour } from '../core/theme.js';
 import { t } from '../core/i18n.js';
@@ -16,9 +16,9 @@ import { shortName } from '../parts/head-names.js';
 import { RivalChoice } from '../parts/rival-choice.js';
 import { Question } from './question.js';
 import { colourTile, resetTile } from './measure-wall.js';
-import { markedCell } from './marked-cell.js';
+import { findMarkedCell } from './marked-cell.js';
 
-const SURE_FROM = 0.9; // from this probability on, only the word's lead over a rival shows a head's effect
+const MIN_SURE_PROBABILITY = 0.9; // from this probability on, only the word's lead over a rival shows a head's effect
 
 export class WordEffects extends Question {
   /**
@@ -56,17 +56,17 @@ export class WordEffects extends Question {
   draw() {
     const { view: visible } = this.view;
     const { translation } = state;
-    const position = visible ? markedWord(visible) : null;
+    const position = visible ? getMarkedWord(visible) : null;
     this.element.hidden = position === null;
     if (position === null) return;
     const name = make('bdi', { lang: translation.model.target || null }, wordLabel(translation, state, position));
     replace(this.title, ...fillElements(t('effects_title'), { word: make('b', {}, name) }));
     const request = translation.requestValues();
-    this.rival = (chosenRival(state, position) ?? defaultRival(translation.target[position])).id;
+    this.rival = (getChosenRival(state, position) ?? getDefaultRival(translation.target[position])).id;
     this.query = { request, place: position, rival: this.rival };
     const { query } = this;
     const key = JSON.stringify(query);
-    if (key !== this.latest.shownKey) {
+    if (key !== this.latest.loadedKey) {
       this.heads = null;
       this.measured.clear();
     }
@@ -120,7 +120,7 @@ export class WordEffects extends Question {
     );
   }
 
-  /** Measures the shown head, unless it is among the strongest. */
+  /** Measures the shown head and draws its bar, unless it is among the strongest. */
   async measureShown() {
     const { kind, layer, head } = this.view.updateSelection();
     const part = { kind: kind ?? state.kind, layer, head };
@@ -173,14 +173,14 @@ export class WordEffects extends Question {
 }
 
 /** Position of the first token of the word in the marked cell's row; in the encoder, of the chosen word. Null: none. */
-function markedWord(visible) {
+function getMarkedWord(visible) {
   if (state.kind === 'encoder') return state.word;
-  const cell = markedCell(visible, state);
+  const cell = findMarkedCell(visible, state);
   return cell && visible.rows[cell.row].places[0];
 }
 
-/** The default rival: the most probable other token if the model is sure of the word or if maps show leads, else none. */
-function defaultRival(token) {
-  const isShown = state.lead || token.probability >= SURE_FROM;
-  return { id: isShown ? (otherTokens(token)[0]?.[1] ?? null) : null };
+/** The default rival, `{ id }`: the most probable other token if the model is sure of the word or maps show leads, else null. */
+function getDefaultRival(token) {
+  const hasRival = state.lead || token.probability >= MIN_SURE_PROBABILITY;
+  return { id: hasRival ? (otherTokens(token)[0]?.[1] ?? null) : null };
 }

@@ -2,7 +2,7 @@
 // from the same rounded numbers.
 
 import { isWord } from '../core/default-head.js';
-import { argMax, rowWeights, twoDecimals } from '../core/map-view.js';
+import { argMax, getRowWeights, twoDecimals } from '../core/map-view.js';
 import { rowText } from '../parts/row-name.js';
 
 export const MAX_WORDS = 32; // words per side that fit on paper
@@ -16,11 +16,11 @@ const MAX_READING_QUESTIONS = 3; // questions per map that are answered by readi
  * The first rows of a map whose strongest word is clearly visible: `{query, key, weight}`. For a shifted head
  * (`late`), the query is the word of the row above.
  */
-export function clearRows({ rows, columns, weights }, late = false) {
+export function findClearRows({ rows, columns, weights }, late = false) {
   const exercises = rows.slice(0, MAX_WORDS).map((query, row) => {
-    const rowOfWeights = printedRow({ weights, columns }, row);
-    const strongest = argMax(rowOfWeights);
-    const second = Math.max(0, ...rowOfWeights.filter((_, column) => column !== strongest));
+    const rowWeights = roundRow({ weights, columns }, row);
+    const strongest = argMax(rowWeights);
+    const second = Math.max(0, ...rowWeights.filter((_, column) => column !== strongest));
     const queryToken = rows[row - Number(late)];
     const isUseful =
       isWord(query) &&
@@ -28,36 +28,36 @@ export function clearRows({ rows, columns, weights }, late = false) {
       isWord(queryToken) &&
       columns[strongest] &&
       isWord(columns[strongest]) &&
-      rowOfWeights[strongest] - second >= MIN_MARGIN;
-    return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowOfWeights[strongest] } : null;
+      rowWeights[strongest] - second >= MIN_MARGIN;
+    return isUseful ? { query: queryToken.label, late, key: columns[strongest].label, weight: rowWeights[strongest] } : null;
   });
   return exercises.filter(Boolean).slice(0, MAX_READING_QUESTIONS);
 }
 
-const printedRow = ({ weights, columns }, row) =>
-  [...rowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
+const roundRow = ({ weights, columns }, row) =>
+  [...getRowWeights({ weights, columns }, row)].slice(0, MAX_WORDS).map((weight) => weight || 0);
 
 /** All exercises of a map: reading it, and calculating with the numbers of one row. @returns {Exercise[]} */
-export function exercisesFor(map, late) {
-  const reading = clearRows(map, late).map(({ query, key, weight }) => ({
+export function makeExercises(map, late) {
+  const reading = findClearRows(map, late).map(({ query, key, weight }) => ({
     kind: late ? 'asks_late' : 'asks',
     values: { word: query },
     answer: `${key} ${twoDecimals(weight)}`,
   }));
-  return [...reading, ...calculations(map)];
+  return [...reading, ...makeCalculations(map)];
 }
 
 /** Exercises to calculate: the remaining weight of a row, the difference of two scores and, in the decoder, the number of visible words. */
-function calculations(map) {
-  const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: twoLargest(printedRow(map, row)) }));
+function makeCalculations(map) {
+  const candidates = map.rows.slice(0, MAX_WORDS).map((item, row) => ({ item, row, best: findTwoLargest(roundRow(map, row)) }));
   const exerciseRow = candidates.find(
     ({ item, best: [first, second] }) => isWord(item) && first.weight < 0.95 && second?.weight >= MIN_QUOTED,
   );
   const countRow = map.kind === 'decoder' ? candidates.find(({ item, row }) => row > 1 && isWord(item)) : null;
-  return [...(exerciseRow ? rowExercises(map, exerciseRow) : []), ...(countRow ? [countExercise(map, countRow)] : [])];
+  return [...(exerciseRow ? makeRowExercises(map, exerciseRow) : []), ...(countRow ? [makeCountExercise(map, countRow)] : [])];
 }
 
-function rowExercises({ columns }, { item, best: [first, second] }) {
+function makeRowExercises({ columns }, { item, best: [first, second] }) {
   const [a, b] = [first.weight, second.weight].map(roundWeight);
   const values = {
     row: rowText(item),
@@ -72,7 +72,7 @@ function rowExercises({ columns }, { item, best: [first, second] }) {
   ];
 }
 
-const countExercise = ({ rows }, { item, row }) => ({
+const makeCountExercise = ({ rows }, { item, row }) => ({
   kind: 'asks_mask',
   values: { row: rowText(item) },
   answer: `${row + 1} + ${rows.length - row - 1} = ${rows.length}`,
@@ -81,7 +81,7 @@ const countExercise = ({ rows }, { item, row }) => ({
 
 const roundWeight = (weight) => Math.round(weight * 100) / 100;
 
-function twoLargest(weights) {
-  const ranked = weights.map((weight, column) => ({ weight, column })).sort((a, b) => b.weight - a.weight);
-  return ranked.slice(0, 2);
+function findTwoLargest(weights) {
+  const sortedWeights = weights.map((weight, column) => ({ weight, column })).sort((a, b) => b.weight - a.weight);
+  return sortedWeights.slice(0, 2);
 }

@@ -2,7 +2,7 @@
 // kind, questions generated from the weights with space to calculate, and the answers on the last page.
 
 import { make, tableHead } from '../core/dom.js';
-import { selectionInKind } from '../core/selection.js';
+import { selectInKind } from '../core/selection.js';
 import { state } from '../core/state.js';
 import { shownHead } from '../core/store.js';
 import { cssColour, scaleColour } from '../core/theme.js';
@@ -10,10 +10,10 @@ import { KINDS } from '../core/translation.js';
 import { isShiftedHead } from '../core/default-head.js';
 import { view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { headName } from '../parts/head-names.js';
 import { rowName } from '../parts/row-name.js';
-import { exercisesFor, MAX_WORDS } from './worksheet-questions.js';
+import { makeExercises, MAX_WORDS } from './worksheet-questions.js';
 
 const DISPLAY_OPTIONS = { words: true, special: true, rescale: false };
 
@@ -34,33 +34,41 @@ export function printSheets(isVisible) {
 function buildWorksheet() {
   const { translation, kind } = state;
   const selections = KINDS.filter((candidate) => translation.tensors[candidate]).map((candidate) =>
-    candidate === kind ? { kind, ...shownHead(state) } : selectionInKind(translation, state, candidate),
+    candidate === kind ? { kind, ...shownHead(state) } : selectInKind(translation, state, candidate),
   );
   const maps = selections.map((selection) => view(translation, selection.kind, selection.layer, selection.head, DISPLAY_OPTIONS));
-  const exercises = maps.map((map) => exercisesFor(map, isShiftedHead(translation, map)));
+  const exercises = maps.map((map) => makeExercises(map, isShiftedHead(translation, map)));
   let number = 0;
-  const numbered = exercises.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
+  const numberedExercises = exercises.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
   const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
   const sentences = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
-  const parts = maps.map((map, index) => worksheetPart(map, numbered[index]));
-  const answers = numbered.flat().map(({ number, answer }) => make('li', { value: number }, make('bdi', {}, answer)));
-  const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
-  return make('article', { class: 'headlight class-sheet' }, name, ...sentences, make('p', {}, t('sheet_says')), ...parts, last);
+  const sections = maps.map((map, index) => makeSection(map, numberedExercises[index]));
+  const answers = numberedExercises.flat().map(({ number, answer }) => make('li', { value: number }, make('bdi', {}, answer)));
+  const answerSection = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
+  return make(
+    'article',
+    { class: 'headlight class-sheet' },
+    name,
+    ...sentences,
+    make('p', {}, t('sheet_says')),
+    ...sections,
+    answerSection,
+  );
 }
 
-function worksheetPart(map, questions) {
+function makeSection(map, questions) {
   const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
   const lines = questions.map(({ number, kind, values, needsSpace }) =>
     make('li', { value: number }, t(`sheet_${kind}`, values), make('i', {}), needsSpace ? make('div', { class: 'room' }) : null),
   );
-  return make('section', {}, title, mapTable(map), make('ol', {}, ...lines));
+  return make('section', {}, title, makeMapTable(map), make('ol', {}, ...lines));
 }
 
-function mapTable({ rows, columns, weights }) {
+function makeMapTable({ rows, columns, weights }) {
   const head = tableHead([
     '',
-    ...columns.slice(0, MAX_WORDS).map(({ label }) => make('span', { class: columnClass(label) }, make('bdi', {}, label))),
+    ...columns.slice(0, MAX_WORDS).map(({ label }) => make('span', { class: getColumnClass(label) }, make('bdi', {}, label))),
   ]);
   const body = rows.slice(0, MAX_WORDS).map((query, row) => {
     const cells = columns.slice(0, MAX_WORDS).map((_, column) => {

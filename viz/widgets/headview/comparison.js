@@ -4,8 +4,8 @@ import { make, isNarrow, replace } from '../core/dom.js';
 import { threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { Heatmap } from './heatmap.js';
-import { largestDifferences } from './largest-differences.js';
-import { rowLabelWidth } from './label-size.js';
+import { listLargestDifferences } from './largest-differences.js';
+import { computeRowLabelWidth } from './label-size.js';
 
 const GAP = 24; // pixels between two maps side by side
 
@@ -30,7 +30,7 @@ export class Comparison {
     const minus = (name) => first[name]?.map((value, cell) => value - second[name][cell]);
     const difference = { ...second, maximum: true, weights: minus('weights'), effects: minus('effects') };
     // All maps have the same cell size. Two fit side by side, with row labels on the left of the first.
-    const labels = rowLabelWidth(second, this.displayOptions.fit);
+    const labels = computeRowLabelWidth(second, this.displayOptions.fit);
     const plane = Math.floor((width - labels - GAP) / 2);
     const widths = isNarrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
     this.drawCaptions(source, [first, second]);
@@ -56,12 +56,12 @@ export class Comparison {
 
   drawLargest(difference) {
     const description = make('p', { class: 'sub' }, t('largest_says'));
-    replace(this.largest, make('h3', {}, t('largest_differences')), description, make('div', {}, ...largestDifferences(difference)));
+    replace(this.largest, make('h3', {}, t('largest_differences')), description, make('div', {}, ...listLargestDifferences(difference)));
   }
 }
 
 /** Sentence with the mean absolute difference of A and B, worded for the view mode. */
-export function differenceText(first, second, viewMode) {
+export function describeDifference(first, second, viewMode) {
   let [sum, count] = [0, 0];
   const [a, b] = [first, second].map(({ effects, weights }) => effects ?? weights);
   for (const [cell, weight] of first.weights.entries()) {

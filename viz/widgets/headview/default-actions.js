@@ -3,7 +3,7 @@
 import { NO_SELECTION } from '../core/store.js';
 
 /** @param {import('../core/store.js').Store} store */
-export function defaultActions(store) {
+export function createDefaultActions(store) {
   return {
     choose: (head, _event = null) => store.set({ ...head, preview: null }),
     onHover: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),

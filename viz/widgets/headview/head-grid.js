@@ -47,12 +47,12 @@ export class HeadGrid {
   /** Draws all heads of a source; `displayOptions`: display options. */
   draw(source, kind, displayOptions) {
     const rows = source.wallLayout(kind, displayOptions);
-    const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
+    const shape = JSON.stringify([rows, page.language, source.layered, source.layerNumbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);
       const hasAverages = rows.flat().some(({ head }) => head === 'mean');
       this.element.className = source.layered ? `wall-grid${hasAverages ? ' averaged' : ''}` : 'wall-flow';
-      replace(this.element, ...(source.layered ? this.layers(source, rows) : flowLayout(source, rows.flat())));
+      replace(this.element, ...(source.layered ? this.layers(source, rows) : makeFlowLayout(source, rows.flat())));
       this.needsFocus = focused;
     }
     this.drawnShape = shape;
@@ -72,19 +72,19 @@ export class HeadGrid {
     const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
     const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
     const shortNames = { mean: source.averageName ?? t('mean_short'), max: t('maximum_short') };
-    const across = rows[0].map(({ head }) => head);
-    const headCount = across.filter((head) => typeof head === 'number').length;
+    const heads = rows[0].map(({ head }) => head);
+    const headCount = heads.filter((head) => typeof head === 'number').length;
     this.element.style.setProperty('--heads', headCount);
-    this.element.style.setProperty('--average-columns', across.length - headCount);
+    this.element.style.setProperty('--average-columns', heads.length - headCount);
     const cells = [caption('')];
-    for (const head of across) {
+    for (const head of heads) {
       if (head === 'mean') cells.push(gap('gap'));
       cells.push(caption(shortNames[head] ?? head + 1));
     }
     for (const row of rows) {
       const [{ layer }] = row;
       if (layer === 'mean') cells.push(gap('gap-row'));
-      cells.push(caption(shortNames[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
+      cells.push(caption(shortNames[layer] ?? t('layer_short', { layer: (source.layerNumbers?.[layer] ?? layer) + 1 }), 'row'));
       for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, createThumbnail(source, head));
     }
     return cells;
@@ -125,7 +125,7 @@ function createThumbnail(source, { layer, head }) {
 }
 
 /** Thumbnails in a wrapping row, each with its name below. */
-function flowLayout(source, heads) {
+function makeFlowLayout(source, heads) {
   const caption = (head) => make('span', { class: 'caption', 'aria-hidden': 'true' }, source.shortName(head));
   return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, createThumbnail(source, head), caption(head)));
 }
@@ -140,7 +140,7 @@ function paint(canvas, { weights, effects = null, rows, columns }, { scale, pale
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer); // one write per pixel, 10 times as fast as four
-  const colours = palettePixels(effects ? 'difference' : palette);
+  const colours = getPalettePixels(effects ? 'difference' : palette);
   if (effects) paintEffects(pixels, colours, { weights, effects }, [rows.length, columns.length], [height, width]);
   else {
     const levels = scale === 'log' || scale === 'row' ? colourLevels({ weights, columns }, rows.length, scale) : weights;
@@ -180,11 +180,11 @@ function colourLevels(map, rows, scale) {
 /** Maximum level of the cells that share a pixel; -1 if all of them are masked. */
 function maxPool(levels, [rowCount, columnCount], [height, width]) {
   const maxima = new Float32Array(width * height).fill(-1);
-  const across = Int32Array.from({ length: columnCount }, (_, column) => Math.floor((column * width) / columnCount));
+  const pixelColumns = Int32Array.from({ length: columnCount }, (_, column) => Math.floor((column * width) / columnCount));
   for (let row = 0, cell = 0; row < rowCount; row++) {
     const first = Math.floor((row * height) / rowCount) * width;
     for (let column = 0; column < columnCount; column++, cell++) {
-      const pixel = first + across[column];
+      const pixel = first + pixelColumns[column];
       if (levels[cell] > maxima[pixel]) maxima[pixel] = levels[cell]; // false for NaN
     }
   }
@@ -194,7 +194,7 @@ function maxPool(levels, [rowCount, columnCount], [height, width]) {
 const pixelsByScale = new WeakMap(); // colour table → 256 RGBA pixels
 
 /** The 256 colours of a palette as RGBA pixels. */
-function palettePixels(palette) {
+function getPalettePixels(palette) {
   const levels = colourTable(palette);
   if (!pixelsByScale.has(levels)) {
     const bytes = new Uint8Array(4 * 256).fill(255);

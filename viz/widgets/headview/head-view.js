@@ -8,20 +8,20 @@ import { chooseKind, mountKinds } from '../parts/kind-buttons.js';
 import { mountLegend } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { differenceText } from './comparison.js';
-import { currentViewMode, mountViewModes } from './view-modes.js';
+import { describeDifference } from './comparison.js';
+import { getViewMode, mountViewModes } from './view-modes.js';
 import { mountStrongestList } from './strongest-list.js';
-import { defaultActions } from './default-actions.js';
+import { createDefaultActions } from './default-actions.js';
 import { MapArea } from './map-area.js';
-import { NO_HIGHLIGHT, getHighlight, effectiveHighlight } from './highlights.js';
-import { headBelow, nextHead } from './head-navigation.js';
-import { mountPointer, cellOfElement } from './pointer.js';
+import { NO_HIGHLIGHT, getHighlight, mergeHighlight } from './highlights.js';
+import { findHeadBelow, nextHead } from './head-navigation.js';
+import { mountPointer, findCell } from './pointer.js';
 import { mountReadout } from './readout.js';
 import { mountDescription } from './description.js';
 import { shadeStrips } from './shading.js';
 import { freezeHeights } from './stable-layout.js';
 import { mountTokenStrips } from './token-strips.js';
-import { writtenSize, hideUnwrittenTokens } from './unwritten.js';
+import { countWrittenCells, hideUnwrittenTokens } from './unwritten.js';
 import { mountHeadWall } from './head-wall.js';
 
 const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
@@ -72,7 +72,7 @@ class HeadView {
     this.marks = null;
     /** @type {ReturnType<typeof mountDescription>[]} */
     this.describes = [];
-    this.callbacks = { ...defaultActions(store), ...callbacks };
+    this.callbacks = { ...createDefaultActions(store), ...callbacks };
     this.names = {
       heading: 'h2',
       shortKinds: () => false,
@@ -85,13 +85,13 @@ class HeadView {
     this.wall = wall;
     mountPointer(this.head, (event) => this.view && this.cellUnder(event), this.callbacks);
     const redrawFields = [...MAP_FIELDS, ...redraws];
-    const changed = (names) => {
+    const onChange = (names) => {
       if (names.some((name) => redrawFields.includes(name))) this.draw();
       else if (names.some((name) => HEAD_FIELDS.includes(name))) this.onHeadChanged(names);
       else this.highlight();
     };
     this.subscriptions = [
-      store.on([...redrawFields, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], changed),
+      store.on([...redrawFields, ...HEAD_FIELDS, ...HIGHLIGHT_FIELDS], onChange),
       onPage(['theme', 'language', 'beamer'], () => this.draw()),
     ];
     this.observer = new ResizeObserver(() => this.onResize());
@@ -102,9 +102,9 @@ class HeadView {
   /** Builds all elements. Returns the map and the wall, which every view has. */
   build() {
     const { parts, store, hosts } = this;
-    const part = (name) => (parts.has(name) ? make('div', {}) : null);
+    const makePart = (name) => (parts.has(name) ? make('div', {}) : null);
     const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'viewModes'];
-    const [kinds, wallPart, list, sentence, strips, readout, legend, viewModes] = names.map(part);
+    const [kinds, wallPart, list, sentence, strips, readout, legend, viewModes] = names.map(makePart);
     const [previous, next] = stepButtons((step) => this.moveHead(step));
     this.previous = previous;
     this.next = next;
@@ -179,7 +179,7 @@ class HeadView {
   drawHead() {
     const { source, store } = this;
     const { state } = store;
-    const viewMode = currentViewMode(this.viewModes, state);
+    const viewMode = getViewMode(this.viewModes, state);
     this.view = source.view(state.kind, source.nearestHead(state.kind, shownHead(state)), state);
     this.otherView = isComparing(state) ? source.view(state.kind, source.nearestHead(state.kind, state.pinned), state) : null;
     this.drawTitle(state);
@@ -204,11 +204,11 @@ class HeadView {
   }
 
   drawStatus() {
-    const viewMode = currentViewMode(this.viewModes, this.store.state);
-    const highlight = effectiveHighlight(this.currentMarks());
+    const viewMode = getViewMode(this.viewModes, this.store.state);
+    const highlight = mergeHighlight(this.currentMarks());
     replace(
       this.description,
-      ...(this.otherView ? [differenceText(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
+      ...(this.otherView ? [describeDifference(this.otherView, this.view, viewMode)] : this.source.captionElements(this.view, highlight)),
     );
   }
 
@@ -223,7 +223,7 @@ class HeadView {
     if (!this.view || !this.isVisible()) return;
     const { source, view, otherView } = this;
     const currentMarks = this.currentMarks();
-    const highlight = effectiveHighlight(currentMarks);
+    const highlight = mergeHighlight(currentMarks);
     if (this.strips) shadeStrips(this.strips, source, view, highlight, this.store.state);
     if (this.parts.has('written')) this.hideUnwritten();
     this.maps.highlight(currentMarks);
@@ -237,7 +237,7 @@ class HeadView {
   hideUnwritten() {
     const { written } = this.store.state;
     const { translation } = this.source;
-    this.maps.hideUnwritten(writtenSize(translation, this.view, written));
+    this.maps.hideUnwritten(countWrittenCells(translation, this.view, written));
     hideUnwrittenTokens(this.strips?.elements() ?? [], translation.target, written);
   }
 
@@ -249,7 +249,7 @@ class HeadView {
 
   /** Row and column under the pointer, on a map, a label or a token of the sentences. */
   cellUnder(event) {
-    return this.source.mapped ? (this.maps.cellAt(event) ?? cellOfElement(this.source, this.view, event.target)) : null;
+    return this.source.mapped ? (this.maps.cellAt(event) ?? findCell(this.source, this.view, event.target)) : null;
   }
 
   moveHead(step) {
@@ -258,7 +258,7 @@ class HeadView {
   }
 
   moveLayer(step) {
-    this.callbacks.choose(headBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
+    this.callbacks.choose(findHeadBelow(this.source.wallLayout(this.store.state.kind, this.store.state), this.updateSelection(), step));
   }
 
   chooseKind(kind) {
@@ -267,15 +267,15 @@ class HeadView {
 
   nextViewMode() {
     const { viewModes, store } = this;
-    store.set({ view: viewModes[(viewModes.indexOf(currentViewMode(viewModes, store.state)) + 1) % viewModes.length] });
+    store.set({ view: viewModes[(viewModes.indexOf(getViewMode(viewModes, store.state)) + 1) % viewModes.length] });
   }
 
   /** Moves the pin by `step` rows or columns. */
   movePin(axis, step) {
     const { row, column } = this.callbacks.getPins();
-    const from = { row, column }[axis];
-    const index = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
-    if (index !== from) this.callbacks.onPin(...Object.values({ row, column, [axis]: index }));
+    const pinnedIndex = { row, column }[axis];
+    const index = pinnedIndex === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, pinnedIndex + step));
+    if (index !== pinnedIndex) this.callbacks.onPin(...Object.values({ row, column, [axis]: index }));
   }
 
   /** Pins the selected head as A of a comparison, or ends the comparison. */

@@ -5,22 +5,23 @@ import { make, isNarrow, setScrollable } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
 import { state as page } from '../core/state.js';
 import { signedLevel } from '../core/effect-scale.js';
-import { colour, plotlyScale } from '../core/theme.js';
+import { colour, getPlotlyScale } from '../core/theme.js';
 import { EMPTY_VIEW, colourLevel, rowMaximum, signed, argMax, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { InView } from './inview.js';
 import { MapLabels } from './map-labels.js';
-import { hasHighlight, highlightLevels, highlightWeights, effectiveHighlight, combinedWeights, sumEffects } from './highlights.js';
-import { DENSE_FROM, presentationSizes, columnLabelHeight, rowLabelWidth } from './label-size.js';
-import { stableSizes } from './stable-layout.js';
+import { hasHighlight, getHighlightLevels, getHighlightWeights, mergeHighlight, combineWeights, sumEffects } from './highlights.js';
+import { MAX_UNSCROLLED_TOKENS, presentationSizes, computeColumnLabelHeight, computeRowLabelWidth } from './label-size.js';
+import { growSizes } from './stable-layout.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
 const MAX_CELL_WIDTH = 44; // pixels; up to 1.5 times as large on wide maps
 const MAX_CELL_HEIGHT = 38; // pixels
 const MIN_TOUCH_WIDTH = 12; // pixels; on a phone a map with narrower cells scrolls
-const GROW_FROM_WIDTH = 900; // pixels; cells grow on wider maps
+const MIN_GROWTH_WIDTH = 900; // pixels; cells grow on wider maps
 const FOLDED_LABEL_HEIGHT = 38; // pixels; height of the column labels if only the highlighted column is labelled
-const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
+const TOOLTIP_WIDTH = 90; // pixels; near the right edge, the tooltip is on the left of its cell
+const EMPTY_AXIS = { visibleSize: false, fixedrange: true, showgrid: false, zeroline: false };
 
 /**
  * A map with its labels. `displayOptions`: display options; `difference`: diverging colours around zero; `rowLabels`: false if
@@ -75,7 +76,7 @@ export class Heatmap {
 
   labelWidth() {
     if (this.presentationSizes) return this.presentationSizes.label;
-    return this.rowLabels ? (this.fixedSizes?.label ?? rowLabelWidth(this.view, this.displayOptions.fit)) : 0;
+    return this.rowLabels ? (this.fixedSizes?.label ?? computeRowLabelWidth(this.view, this.displayOptions.fit)) : 0;
   }
 
   measure(width, availableHeight) {
@@ -90,16 +91,16 @@ export class Heatmap {
 
   measureForPage(width) {
     const { rows, columns } = this.view;
-    const tooNarrow = isNarrow() && (width - rowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
-    const isDense = rows.length > DENSE_FROM || columns.length > DENSE_FROM || tooNarrow;
-    const natural = {
+    const isTooNarrow = isNarrow() && (width - computeRowLabelWidth(this.view, this.displayOptions.fit)) / columns.length < MIN_TOUCH_WIDTH;
+    const isDense = rows.length > MAX_UNSCROLLED_TOKENS || columns.length > MAX_UNSCROLLED_TOKENS || isTooNarrow;
+    const currentSizes = {
       columns: columns.length,
-      label: rowLabelWidth(this.view, this.displayOptions.fit),
-      above: columnLabelHeight(columns),
+      label: computeRowLabelWidth(this.view, this.displayOptions.fit),
+      above: computeColumnLabelHeight(columns),
     };
-    this.fixedSizes = this.displayOptions.still ? stableSizes(this.fixedSizes, natural) : null;
-    const { columns: columnCount, above } = this.fixedSizes ?? natural;
-    const scale = Math.max(1, Math.min(1.5, width / GROW_FROM_WIDTH));
+    this.fixedSizes = this.displayOptions.still ? growSizes(this.fixedSizes, currentSizes) : null;
+    const { columns: columnCount, above } = this.fixedSizes ?? currentSizes;
+    const scale = Math.max(1, Math.min(1.5, width / MIN_GROWTH_WIDTH));
     let cell = Math.min(MAX_CELL_WIDTH * scale, (width - this.labelWidth() - 2) / columnCount);
     if (isDense && !this.displayOptions.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
@@ -157,7 +158,7 @@ export class Heatmap {
     this.palette = palette;
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.diverging ? [-1, 1] : [0, 1];
-    const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
+    const traces = [{ ...base, z, zmin, zmax, colorscale: getPlotlyScale(palette), name: 'weights' }];
     if (this.hasEmptyCells && this.gap) traces.unshift(this.backgroundTrace(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
@@ -197,9 +198,9 @@ export class Heatmap {
 
   /** Shades the highlighted labels, frames the hovered and pinned rows and columns, and shows the cell's value. */
   highlight(marks) {
-    const highlight = effectiveHighlight(marks);
+    const highlight = mergeHighlight(marks);
     const { hover, pinned } = marks;
-    this.labels.highlight(highlight, highlightLevels(this.view, highlight, this.displayOptions.scale));
+    this.labels.highlight(highlight, getHighlightLevels(this.view, highlight, this.displayOptions.scale));
     this.grid.classList.toggle('lit', hasHighlight(highlight));
     const unpinnedHover = (axis) => (String(hover[axis]) === String(pinned[axis]) ? null : hover[axis]);
     this.outlineCells('row', pinned.rows);
@@ -236,16 +237,16 @@ export class Heatmap {
   scrollIntoView(highlight) {
     if (!hasHighlight(highlight)) return;
     const { element } = this;
-    const weights = highlightWeights(this.view, highlight);
+    const weights = getHighlightWeights(this.view, highlight);
     const centre = [
       (highlight.columns?.[0] ?? argMax(weights.columns)) * this.cellWidth,
       (highlight.rows?.[0] ?? argMax(weights.rows)) * this.cellHeight,
     ];
-    const visible = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
+    const visibleSize = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
     for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
-      const before = element[name];
-      if (centre[axis] < before || centre[axis] + 2 * this.cellWidth > before + visible[axis])
-        element[name] = centre[axis] - visible[axis] / 2;
+      const offset = element[name];
+      if (centre[axis] < offset || centre[axis] + 2 * this.cellWidth > offset + visibleSize[axis])
+        element[name] = centre[axis] - visibleSize[axis] / 2;
     }
   }
 
@@ -253,16 +254,16 @@ export class Heatmap {
     const { cellWidth, cellHeight, tooltip } = this;
     tooltip.hidden = !rows || !columns;
     if (tooltip.hidden) return;
-    const weight = combinedWeights(this.view, rows, columns);
+    const weight = combineWeights(this.view, rows, columns);
     const { effects } = this.view;
     if (weight !== weight) tooltip.textContent = t('masked');
     else if (effects) tooltip.textContent = signed(sumEffects(this.view, rows, columns), 2);
     else tooltip.textContent = this.difference ? signed(weight, 3) : threeDecimals(weight);
     const [width] = this.size;
     const [row, column] = [rows[0], columns.at(-1)];
-    const left = column * cellWidth > width - 90 && column * cellWidth > 90;
-    tooltip.style.left = left ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
-    tooltip.style.right = left ? `${width - column * cellWidth + 5}px` : 'auto';
+    const isLeft = column * cellWidth > width - TOOLTIP_WIDTH && column * cellWidth > TOOLTIP_WIDTH;
+    tooltip.style.left = isLeft ? 'auto' : `${(column + 1) * cellWidth + 5}px`;
+    tooltip.style.right = isLeft ? `${width - column * cellWidth + 5}px` : 'auto';
     tooltip.style.top = `${Math.max(0, row * cellHeight + cellHeight / 2 - 10)}px`;
   }
 

@@ -21,13 +21,13 @@ export const getHighlight = ({ row, column, hoverRow, hoverColumn }) => ({
 });
 
 /** Effective highlight: per axis the hover, else the pin. */
-export function effectiveHighlight({ hover, pinned }) {
+export function mergeHighlight({ hover, pinned }) {
   const indicesOn = (axis) => [hover[axis], pinned[axis]].find((item) => item?.length) ?? null;
   return { rows: indicesOn('rows'), columns: indicesOn('columns') };
 }
 
 /** Combined weight of some rows and columns: summed over columns, averaged over rows; NaN if all cells are masked. */
-export const combinedWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
+export const combineWeights = (view, rows, columns) => reduceCells({ weights: view.weights, columns: view.columns.length }, rows, columns);
 
 /**
  * Sum of the effects of some rows and columns, in nats.
@@ -36,22 +36,22 @@ export const combinedWeights = (view, rows, columns) => reduceCells({ weights: v
 export const sumEffects = ({ effects, columns: { length } }, rows, columns) =>
   rows.reduce((all, row) => all + columns.reduce((sum, column) => sum + effects[row * length + column], 0), 0);
 
-/** `combinedWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
-export function highlightWeights(view, { rows, columns }) {
+/** `combineWeights` of the highlighted rows per column or, if no row is highlighted, of the highlighted columns per row. */
+export function getHighlightWeights(view, { rows, columns }) {
   const weighAll = (items, weigh) => Float32Array.from(items, (_, index) => weigh(index));
-  if (rows?.length) return { columns: weighAll(view.columns, (column) => combinedWeights(view, rows, [column])) };
-  if (columns?.length) return { rows: weighAll(view.rows, (row) => combinedWeights(view, [row], columns)) };
+  if (rows?.length) return { columns: weighAll(view.columns, (column) => combineWeights(view, rows, [column])) };
+  if (columns?.length) return { rows: weighAll(view.rows, (row) => combineWeights(view, [row], columns)) };
   return {};
 }
 
 /** Largest weight, never zero; used for normalisation. */
 export const maxWeight = (weights) => weights.reduce((all, weight) => Math.max(all, weight || 0), 1e-9);
 
-/** `highlightWeights` scaled to levels from 0 to 1, for shading. */
-export function highlightLevels(view, marks, scale) {
-  const scaled = (weights) => {
+/** `getHighlightWeights` scaled to levels from 0 to 1, for shading. */
+export function getHighlightLevels(view, marks, scale) {
+  const scaleLevels = (weights) => {
     const maximum = maxWeight(weights);
     return Array.from(weights, (weight) => colourLevel(weight, maximum, scale));
   };
-  return Object.fromEntries(Object.entries(highlightWeights(view, marks)).map(([axis, weights]) => [axis, scaled(weights)]));
+  return Object.fromEntries(Object.entries(getHighlightWeights(view, marks)).map(([axis, weights]) => [axis, scaleLevels(weights)]));
 }

@@ -4,7 +4,7 @@ import { make } from '../core/dom.js';
 import { sentenceGap, t } from '../core/i18n.js';
 
 /** First and last visible of `count` cells, counted from 1, in `length` pixels from `start`. Half-visible cells count. */
-export function visibleRange(start, length, cell, count) {
+export function getVisibleRange(start, length, cell, count) {
   const last = Math.max(1, Math.min(count, Math.floor((start + length) / cell + 0.5)));
   return { first: Math.min(last, Math.floor(start / cell + 0.5) + 1), last, count };
 }
@@ -32,9 +32,9 @@ export class InView {
     if (!this.sizes) return;
     const { rows, columns, cellWidth, cellHeight, beside, above } = this.sizes;
     const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
-    const down = visibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
-    const across = visibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
-    const texts = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
+    const rowRange = getVisibleRange(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
+    const columnRange = getVisibleRange(scrollLeft, clientWidth - beside, cellWidth, columns);
+    const texts = [isCut(rowRange) ? t('map_rows_in_view', rowRange) : '', isCut(columnRange) ? t('map_columns_in_view', columnRange) : ''];
     this.element.textContent = texts.filter(Boolean).join(sentenceGap());
   }
 }

@@ -10,7 +10,7 @@ export function mountKeyboard(getActiveView) {
     const view = getActiveView();
     if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || !view?.view) return;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const action = letterHandlers(view)[name] ?? (handleArrows(view, event.target) ? arrowHandlers(view)[name] : undefined);
+    const action = makeLetterHandlers(view)[name] ?? (handleArrows(view, event.target) ? makeArrowHandlers(view)[name] : undefined);
     if (!action) return;
     const inWall = view.grid.element.contains(event.target);
     if (name !== 'Escape') event.preventDefault();
@@ -27,18 +27,18 @@ function handleArrows({ root, element, grid, head }, target) {
   return [document.body, root, element].includes(target) || target.matches('.turns') || grid.element.contains(target) || inHead;
 }
 
-const arrowHandlers = (view) => ({
+const makeArrowHandlers = (view) => ({
   ArrowRight: () => view.moveHead(1),
   ArrowLeft: () => view.moveHead(-1),
   ArrowDown: () => view.moveLayer(1),
   ArrowUp: () => view.moveLayer(-1),
 });
 
-function letterHandlers(view) {
+function makeLetterHandlers(view) {
   const { store, source, parts, viewModes } = view;
   const toggle = (field) => () => {
-    const changed = { [field]: !store.state[field] };
-    store.set({ ...changed, ...NO_SELECTION, row: remapRow(source.translation, store.state, changed) });
+    const changes = { [field]: !store.state[field] };
+    store.set({ ...changes, ...NO_SELECTION, row: remapRow(source.translation, store.state, changes) });
   };
   const pick = (number) => source.kinds[number] && (() => view.chooseKind(source.kinds[number]));
   return {

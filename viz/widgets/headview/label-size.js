@@ -4,7 +4,7 @@ import { isNarrow } from '../core/dom.js';
 import { isUpright } from '../parts/column-name.js';
 import { rowText } from '../parts/row-name.js';
 
-export const DENSE_FROM = 44; // tokens; longer maps scroll or shrink
+export const MAX_UNSCROLLED_TOKENS = 44; // tokens; longer maps scroll or shrink
 const FONT_SIZE = 14; // pixels
 
 /** @type {CanvasRenderingContext2D | null} */
@@ -25,19 +25,19 @@ const MIN_COLUMN_WIDTH = 1.15; // relative to the font size
 const MAX_CELL_SIZE = 60; // pixels
 const MIN_CORNER_WIDTH = 92; // pixels; the corner holds the axis titles
 
-const maxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(rowText(item))));
-const namesTwoWords = (rows) => rows.some(({ read }) => read);
+const measureMaxLabelWidth = (items) => Math.max(...items.map((item) => textWidth(rowText(item))));
+const hasTwoWordNames = (rows) => rows.some(({ read }) => read);
 
 /** Width of the row labels in pixels: that of the widest label, within bounds. `fit`: dense maps do not scroll. */
-export function rowLabelWidth({ rows, columns }, fit) {
-  const twoWords = namesTwoWords(rows);
-  if ((rows.length > DENSE_FROM || columns.length > DENSE_FROM) && fit) return twoWords ? 116 : 76;
+export function computeRowLabelWidth({ rows, columns }, fit) {
+  const twoWords = hasTwoWordNames(rows);
+  if ((rows.length > MAX_UNSCROLLED_TOKENS || columns.length > MAX_UNSCROLLED_TOKENS) && fit) return twoWords ? 116 : 76;
   const maxWidth = isNarrow() ? (twoWords ? 112 : 86) : twoWords ? 164 : 116;
-  return Math.ceil(Math.min(maxWidth, Math.max(isNarrow() ? 40 : 76, maxLabelWidth(rows) + 18)));
+  return Math.ceil(Math.min(maxWidth, Math.max(isNarrow() ? 40 : 76, measureMaxLabelWidth(rows) + 18)));
 }
 
 /** Height of the column labels in pixels, for rotated and upright labels. */
-export function columnLabelHeight(columns) {
+export function computeColumnLabelHeight(columns) {
   const height = Math.max(...columns.map(({ label }) => (isUpright(label) ? [...label].length * 15 : textWidth(label))));
   return Math.min(116, Math.max(44, height + 14));
 }
@@ -50,8 +50,8 @@ export function presentationSizes({ rows, columns }, { width, availableHeight, s
   for (let size = MAX_FONT_SIZE; ; size--) {
     const fontSize = size / scale;
     const growth = fontSize / FONT_SIZE;
-    const label = Math.ceil(Math.max(MIN_CORNER_WIDTH, Math.min(width / 4, maxLabelWidth(rows) * growth + 18)));
-    const above = Math.ceil(Math.min(availableHeight / 3, columnLabelHeight(columns) * growth));
+    const label = Math.ceil(Math.max(MIN_CORNER_WIDTH, Math.min(width / 4, measureMaxLabelWidth(rows) * growth + 18)));
+    const above = Math.ceil(Math.min(availableHeight / 3, computeColumnLabelHeight(columns) * growth));
     const [cellWidth, cellHeight] = [(width - label - 2) / columns.length, (availableHeight - above - 2) / rows.length];
     const isLargeEnough = cellHeight >= MIN_ROW_HEIGHT * fontSize && cellWidth >= MIN_COLUMN_WIDTH * fontSize;
     if (!isLargeEnough && size > MIN_FONT_SIZE) continue;

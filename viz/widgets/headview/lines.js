@@ -4,11 +4,11 @@
 import { make, replace, setScrollable, svg } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 import { rowName, rowText } from '../parts/row-name.js';
-import { highlightLevels, effectiveHighlight } from './highlights.js';
+import { getHighlightLevels, mergeHighlight } from './highlights.js';
 import { paint } from './shading.js';
 import { hideUnwrittenLabels } from './unwritten.js';
 
-const DENSE_FROM = 44; // tokens; longer sentences scroll
+const MAX_UNSCROLLED_TOKENS = 44; // tokens; longer sentences scroll
 
 export class Lines {
   constructor(displayOptions) {
@@ -31,14 +31,14 @@ export class Lines {
     this.views = views;
     const { rows, columns } = views[0];
     const count = Math.max(rows.length, columns.length);
-    this.gap = count > DENSE_FROM ? 16 : Math.max(24, Math.min(36, 560 / count));
+    this.gap = count > MAX_UNSCROLLED_TOKENS ? 16 : Math.max(24, Math.min(36, 560 / count));
     const totalWidth = Math.min(width, 620);
     this.left = totalWidth * 0.32;
     this.right = totalWidth * 0.68;
     this.sheet.style.cssText = `width:${totalWidth}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
     this.sheet.classList.toggle('late', Boolean(views[0].late));
-    setScrollable(this.element, count > DENSE_FROM);
+    setScrollable(this.element, count > MAX_UNSCROLLED_TOKENS);
     for (const [captionIndex, name] of ['looking', 'looked_at'].entries()) this.captions[captionIndex].textContent = t(name);
     this.captions[0].style.cssText = `width:${this.left - 14}px`;
     this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
@@ -48,16 +48,16 @@ export class Lines {
         `top:${row * this.gap}px;height:${this.gap}px`,
         side === 'row' ? `right:${totalWidth - this.left + 6}px` : `left:${this.right + 6}px`,
         `max-width:${this.left - 6}px`,
-        count > DENSE_FROM ? 'font-size:12px' : '',
+        count > MAX_UNSCROLLED_TOKENS ? 'font-size:12px' : '',
       ].join(';');
       const text = side === 'row' ? rowName(token) : make('span', { class: token.special ? 'special' : '' }, token.label);
       return make('div', { class: `label ${side}`, data: { [side]: row }, style, title: token.read ? rowText(token) : token.full }, text);
     };
-    const all = [
+    const labels = [
       ...rows.map((token, position) => item(token, position, 'row')),
       ...columns.map((token, index) => item(token, index, 'column')),
     ];
-    replace(this.labels, ...all);
+    replace(this.labels, ...labels);
   }
 
   /** Hides labels and lines of rows that are not written yet. */
@@ -67,15 +67,15 @@ export class Lines {
   }
 
   highlight(marks) {
-    const highlight = effectiveHighlight(marks);
-    const comparing = this.views.length > 1;
-    const colours = comparing ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
+    const highlight = mergeHighlight(marks);
+    const isComparison = this.views.length > 1;
+    const colours = isComparison ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
     const paths = this.views.flatMap((view, number) => {
-      const shift = comparing ? 3 * number - 1.5 : 0;
+      const shift = isComparison ? 3 * number - 1.5 : 0;
       return this.paths(view, colours[number], shift, highlight);
     });
     this.picture.replaceChildren(...paths);
-    const levels = highlightLevels(this.views[this.views.length - 1], highlight, this.displayOptions.scale);
+    const levels = getHighlightLevels(this.views[this.views.length - 1], highlight, this.displayOptions.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const index = Number(label.dataset[side]);
@@ -102,11 +102,11 @@ export class Lines {
         const weight = weights[r * columns.length + c];
         if (!(weight >= this.displayOptions.threshold)) continue;
         const isHighlighted = highlight.rows ? highlight.rows.includes(r) : !highlight.columns || highlight.columns.includes(c);
-        const from = (r + 0.5) * this.gap + shift;
-        const to = (c + 0.5) * this.gap + shift;
+        const rowY = (r + 0.5) * this.gap + shift;
+        const columnY = (c + 0.5) * this.gap + shift;
         paths.push(
           svg('path', {
-            d: `M${this.left} ${from}C${middle} ${from} ${middle} ${to} ${this.right} ${to}`,
+            d: `M${this.left} ${rowY}C${middle} ${rowY} ${middle} ${columnY} ${this.right} ${columnY}`,
             fill: 'none',
             style: `stroke:${colour}`,
             'stroke-width': this.gap < 20 ? 1.2 : 1 + weight * 3,

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { rowName, rowText } from '../parts/row-name.js';
 import { paint } from './shading.js';
 
@@ -14,13 +14,13 @@ const TICK_STEP = 10; // dense axes number every tenth row and column
 const AXES = { rows: 'row', columns: 'column' };
 
 /** Style of a number above its column, right-aligned near the right edge so that it is not clipped. */
-function tickStyle(centre, width) {
+function formatTickStyle(centre, width) {
   const isBeyondEdge = centre + TICK_WIDTH / 2 > width;
   return `bottom:4px;width:${TICK_WIDTH}px;${isBeyondEdge ? `left:${width - TICK_WIDTH}px;text-align:end` : `left:${centre - TICK_WIDTH / 2}px`}`;
 }
 
 /** Style of a word above the number of its column, as wide as the columns up to the next word. */
-function columnWordStyle(column, cellWidth, width) {
+function formatColumnWordStyle(column, cellWidth, width) {
   const centre = (column + 0.5) * cellWidth;
   const available = Math.min(TICK_STEP * cellWidth - 6, 2 * (width - centre));
   return `bottom:17px;left:${centre - available / 2}px;width:${available}px`;
@@ -46,7 +46,7 @@ export class MapLabels {
     this.columns.style.height = `${columnHeight}px`;
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
-    const tens = (count) => (tiny ? Array.from({ length: Math.floor(count / TICK_STEP) }, (_, ten) => TICK_STEP * (ten + 1) - 1) : []);
+    const getTicks = (count) => (tiny ? Array.from({ length: Math.floor(count / TICK_STEP) }, (_, ten) => TICK_STEP * (ten + 1) - 1) : []);
     const width = columns.length * cellWidth;
     // Dense axes show only the words that have space. Tokens without a text are labelled by their number, which is a tick already.
     const word = (item, index, style) =>
@@ -56,13 +56,15 @@ export class MapLabels {
     replace(
       this.columns,
       ...columns.map((item, column) => this.label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((position) => tick(position + 1, tickStyle((position + 0.5) * cellWidth, width))),
-      ...tens(columns.length).flatMap((position) => word(columns[position], position, columnWordStyle(position, cellWidth, width))),
+      ...getTicks(columns.length).map((position) => tick(position + 1, formatTickStyle((position + 0.5) * cellWidth, width))),
+      ...getTicks(columns.length).flatMap((position) =>
+        word(columns[position], position, formatColumnWordStyle(position, cellWidth, width)),
+      ),
     );
     replace(
       this.rows,
       ...rows.map((item, row) => this.label(item, { row }, `height:${cellHeight}px`)),
-      ...tens(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
+      ...getTicks(rows.length).map((index) => tick(index + 1, `right:8px;top:${(index + 0.5) * cellHeight - 6}px`)),
       ...wordRows.flatMap((index) => word(rows[index], index, `right:30px;top:${(index + 0.5) * cellHeight - 6}px`)),
     );
   }
@@ -71,10 +73,10 @@ export class MapLabels {
     const { tiny } = this.sizes;
     const isRow = data.column == null;
     const text = isRow ? rowName(item) : make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
-    const above = isRow ? '' : ` ${columnClass(item.label)}`;
+    const columnClass = isRow ? '' : ` ${getColumnClass(item.label)}`;
     // A single label above many columns extends to the side with more space.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
-    return make('div', { class: `label${above}${end}`, data, style, title: getTitle(item) }, text);
+    return make('div', { class: `label${columnClass}${end}`, data, style, title: getTitle(item) }, text);
   }
 
   /** `highlight`: highlighted rows and columns; `levels`: shading levels from 0 to 1 by axis. */

@@ -14,14 +14,14 @@ export function mountPointer(element, cellAt, { onHover, onPin }) {
 }
 
 /** Row and column of an element: a label, a number or a token of the sentences. */
-export function cellOfElement(source, view, element) {
-  const labelled = cellOfLabel(element);
+export function findCell(source, view, element) {
+  const labelled = findLabelCell(element);
   if (labelled) return labelled;
-  return cellOfKeys(source, view, element.closest('.token')?.dataset.keys);
+  return findCellByKeys(source, view, element.closest('.token')?.dataset.keys);
 }
 
 /** Row or column of a word, by the keys of its tokens. */
-export function cellOfKeys(source, view, words) {
+export function findCellByKeys(source, view, words) {
   const keys = words?.split(' ');
   if (!keys) return [null, null];
   const indexOnAxis = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
@@ -32,7 +32,7 @@ export function cellOfKeys(source, view, words) {
 }
 
 /** Row and column of a label or number; null for other elements. */
-export function cellOfLabel(element) {
+export function findLabelCell(element) {
   const number = (text) => (text === undefined ? null : Number(text));
   const label = element.closest('[data-row],[data-column]');
   return label && [number(label.dataset.row), number(label.dataset.column)];

@@ -1,9 +1,9 @@
 // The highlighted weight with its words, rounded to the decimals that are certain, at most four.
 
 import { make, fillElements, replace, isTouch } from '../core/dom.js';
-import { formatCertain, errorBound, fourDecimals, argMax } from '../core/map-view.js';
+import { formatCertain, computeErrorBound, fourDecimals, argMax } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { hasHighlight, highlightWeights, combinedWeights } from './highlights.js';
+import { hasHighlight, getHighlightWeights, combineWeights } from './highlights.js';
 
 export function mountReadout(element) {
   const value = make('span', { class: 'value numeric' });
@@ -13,13 +13,13 @@ export function mountReadout(element) {
 
   /** `highlight`: highlighted rows and columns; `missing`: message that replaces the number. */
   return function read(source, view, highlight, missing = '') {
-    const content = readoutText(source, view, highlight, missing);
+    const content = formatReadout(source, view, highlight, missing);
     value.textContent = content.value ?? '';
     replace(words, ...content.words);
   };
 }
 
-function readoutText(source, view, highlight, missing) {
+function formatReadout(source, view, highlight, missing) {
   if (missing) return { words: [missing] };
   const defaults = source.defaultWeights?.(view);
   if (!hasHighlight(highlight) && defaults) {
@@ -27,7 +27,7 @@ function readoutText(source, view, highlight, missing) {
     return { value: fourDecimals(defaults[strongest]), words: source.defaultText(view, strongest) };
   }
   if (!hasHighlight(highlight)) return { words: [t(isTouch() ? 'readout_tap' : 'readout_idle')] };
-  const highlightedWeights = highlightWeights(view, highlight);
+  const highlightedWeights = getHighlightWeights(view, highlight);
   const rows = highlight.rows ?? [argMax(highlightedWeights.rows)];
   const columns = highlight.columns ?? [argMax(highlightedWeights.columns)];
   const name = (axis, indices) => make('b', {}, source.name(view, axis, indices));
@@ -37,8 +37,8 @@ function readoutText(source, view, highlight, missing) {
   const sentence =
     source.attentionSentence?.(view, rows, columns) ??
     fillElements(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
-  const weight = combinedWeights(view, rows, columns);
+  const weight = combineWeights(view, rows, columns);
   return weight === weight
-    ? { value: formatCertain(weight, errorBound(view, weight, rows, columns)), words: sentence }
+    ? { value: formatCertain(weight, computeErrorBound(view, weight, rows, columns)), words: sentence }
     : { value: '–', words: [...sentence, ` · ${t('masked')}`] };
 }

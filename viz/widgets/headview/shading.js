@@ -2,7 +2,7 @@
 
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { colourLevel } from '../core/map-view.js';
-import { highlightWeights, maxWeight } from './highlights.js';
+import { getHighlightWeights, maxWeight } from './highlights.js';
 
 const SCROLL_MARGIN = 52; // pixels kept above a token that is scrolled into view
 
@@ -15,9 +15,10 @@ export function paint(element, strength, palette) {
 }
 
 /** Function from token keys to shading strength, by the highlighted rows or columns, else by the default weights. */
-export function tokenStrengths(source, view, highlight, scale) {
+export function getTokenStrengths(source, view, highlight, scale) {
   const defaults = source.defaultWeights?.(view);
-  const highlightedWeights = highlight.rows || highlight.columns || !defaults ? highlightWeights(view, highlight) : { columns: defaults };
+  const highlightedWeights =
+    highlight.rows || highlight.columns || !defaults ? getHighlightWeights(view, highlight) : { columns: defaults };
   const [axis, weights] = Object.entries(highlightedWeights)[0] ?? [];
   const indexByKey = new Map();
   if (!axis) return () => undefined;
@@ -34,7 +35,7 @@ export function tokenStrengths(source, view, highlight, scale) {
 
 /** Shades the tokens of the sentences and frames the highlighted ones. */
 export function shadeStrips(strips, source, view, highlight, { scale, palette }) {
-  const strengths = tokenStrengths(source, view, highlight, scale);
+  const strengths = getTokenStrengths(source, view, highlight, scale);
   const axis = highlight.rows ? 'rows' : 'columns';
   const highlightedKeys = (highlight[axis] ?? []).flatMap((index) => source.keys(view.kind, axis, view[axis][index]));
   const selectedKeys = new Set([...highlightedKeys, ...(source.chosenKeys?.() ?? [])]);

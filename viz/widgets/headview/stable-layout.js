@@ -21,7 +21,7 @@ const MIN_LABEL_PIXELS = 96; // minimum height of column labels, since longer wo
  * Sizes of a map during live translation, {columns, label, above}, from its previous and natural sizes. The number of
  * columns grows in steps of eight and never shrinks; label sizes do not change.
  */
-export function stableSizes(before, { columns, label, above }) {
-  if (!before) return { columns, label: label, above: Math.max(above, MIN_LABEL_PIXELS) };
-  return { ...before, columns: columns > before.columns ? Math.ceil(columns / COLUMN_STEP) * COLUMN_STEP : before.columns };
+export function growSizes(previous, { columns, label, above }) {
+  if (!previous) return { columns, label, above: Math.max(above, MIN_LABEL_PIXELS) };
+  return { ...previous, columns: columns > previous.columns ? Math.ceil(columns / COLUMN_STEP) * COLUMN_STEP : previous.columns };
 }

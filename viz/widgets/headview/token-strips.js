@@ -1,7 +1,7 @@
 // The sentences as strips of tokens, shaded by the weights of the highlighted token.
 
 import { make, replace } from '../core/dom.js';
-import { readsAs } from '../core/translation.js';
+import { getTokenText } from '../core/translation.js';
 import { languageName } from '../core/i18n.js';
 
 const SCROLL_FROM_TOKENS = 44; // tokens; longer strips scroll
@@ -57,7 +57,7 @@ export function tokenElements(tokens, text) {
     const joinsNext = next && !next.special && !token.special && next.start === token.end;
     if (end !== null && !joinsPrevious) spans.push(' ');
     const classes = ['token', token.special && 'special', token.unknown && 'unknown', joinsPrevious && 'joins', joinsNext && 'joined'];
-    const reading = readsAs(token, text);
+    const reading = getTokenText(token, text);
     spans.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reading));
     end = token.special ? NaN : token.end;
   }

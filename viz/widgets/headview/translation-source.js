@@ -63,12 +63,12 @@ export class TranslationSource {
 
   sentences(kind, { special }) {
     const { translation } = this;
-    const visible = (tokens) => tokens.filter((token) => special || !token.special);
+    const filterVisible = (tokens) => tokens.filter((token) => special || !token.special);
     return [
       {
         side: 'source',
         language: translation.model.source,
-        tokens: visible(translation.source),
+        tokens: filterVisible(translation.source),
         text: translation.source_text,
         named: true,
         idle: kind === 'decoder',
@@ -76,7 +76,7 @@ export class TranslationSource {
       {
         side: 'target',
         language: translation.model.target,
-        tokens: visible([translation.start, ...translation.target]),
+        tokens: filterVisible([translation.start, ...translation.target]),
         text: translation.text,
         named: true,
         idle: kind === 'encoder',

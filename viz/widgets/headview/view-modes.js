@@ -5,7 +5,7 @@ import { reconcile } from '../core/reconcile.js';
 import { t } from '../core/i18n.js';
 
 /** The store's view mode if it is available, else the first. */
-export const currentViewMode = (viewModes, { view }) => (viewModes.includes(view) ? view : viewModes[0]);
+export const getViewMode = (viewModes, { view }) => (viewModes.includes(view) ? view : viewModes[0]);
 
 /** Buttons that set `view` in a store; returns their render function. */
 export function mountViewModes(element, store, viewModes) {
@@ -14,7 +14,7 @@ export function mountViewModes(element, store, viewModes) {
   const button = (viewMode) => {
     const attributes = {
       type: 'button',
-      'aria-pressed': String(viewMode === currentViewMode(viewModes, store.state)),
+      'aria-pressed': String(viewMode === getViewMode(viewModes, store.state)),
       data: { view: viewMode },
     };
     return make('button', { ...attributes, onclick: () => store.set({ view: viewMode }) }, t(`view_${viewMode}`));

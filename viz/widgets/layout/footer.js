@@ -2,7 +2,7 @@
 
 import { computesAnswers, hasServer, server } from '../core/server.js';
 import { make } from '../core/dom.js';
-import { embedUrl, isEmbedded } from '../core/embed.js';
+import { formatEmbedUrl, isEmbedded } from '../core/embed.js';
 import { formatPermalink } from '../core/permalink.js';
 import { ready } from '../core/page.js';
 import { on, set } from '../core/state.js';
@@ -33,7 +33,7 @@ export async function mount({ element, props }) {
   else if (computesAnswers()) element.append(inBrowser);
   element.append(comparisonLink);
   const fullPageLink = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
-  const updateLink = () => fullPageLink.setAttribute('href', embedUrl(formatPermalink(), { alone: false }));
+  const updateLink = () => fullPageLink.setAttribute('href', formatEmbedUrl(formatPermalink(), { alone: false }));
   for (const event of ['pointerdown', 'focus', 'pointerover']) fullPageLink.addEventListener(event, updateLink);
   if (isEmbedded()) {
     element.append(fullPageLink);

@@ -3,12 +3,12 @@
 import { prefersReducedMotion, make, replace, isTouch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
-import { cardPosition, fitsBelow, boundingBox, fitsBeside, scrollOffset, isVisible } from './popover-position.js';
+import { computeCardPosition, fitsBelow, getBoundingBox, fitsBeside, computeScrollOffset, isVisible } from './popover-position.js';
 
 const STORAGE_KEY = 'headlight-start';
-const find = (selector) => document.querySelector(`#panel-heads ${selector}`);
-const findRow = () => find('.rows .label.chosen') ?? find('.rows .label');
-const extendAcross = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
+const findInHeads = (selector) => document.querySelector(`#panel-heads ${selector}`);
+const findRow = () => findInHeads('.rows .label.chosen') ?? findInHeads('.rows .label');
+const extendToPlane = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
 /**
  * The steps. `getParts()` returns the elements of the target, and `getExtraBox()` one more rectangle. If the target and the card
@@ -19,10 +19,10 @@ const STEPS = [
   {
     name: 'row',
     getParts: () => [findRow()],
-    getExtraBox: () => extendAcross(findRow()?.getBoundingClientRect(), find('.plane')?.getBoundingClientRect()),
+    getExtraBox: () => extendToPlane(findRow()?.getBoundingClientRect(), findInHeads('.plane')?.getBoundingClientRect()),
   },
-  { name: 'head', getParts: () => [find('.wall-grid [aria-selected=true]') ?? find('.wall-grid .thumb')] },
-  { name: 'kinds', getParts: () => [find('.kinds .choices')] },
+  { name: 'head', getParts: () => [findInHeads('.wall-grid [aria-selected=true]') ?? findInHeads('.wall-grid .thumb')] },
+  { name: 'kinds', getParts: () => [findInHeads('.kinds .choices')] },
   { name: 'try', getParts: () => [document.querySelector('.tabs')] },
 ];
 
@@ -96,10 +96,10 @@ export class Tour {
     }
     this.stepIndex = Math.max(0, index);
     this.draw();
-    const ring = this.ringTargets();
+    const ring = this.getRingBox();
     const { offsetHeight: height } = this.card;
     if (ring && !fitsBeside(ring, height))
-      scrollBy({ top: scrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
+      scrollBy({ top: computeScrollOffset(ring, height), behavior: prefersReducedMotion() ? 'auto' : 'smooth' });
     this.next.focus({ preventScroll: true });
   }
 
@@ -131,21 +131,21 @@ export class Tour {
   }
 
   /** The rectangle of the ring, around the target or its last part. */
-  ringTargets() {
+  getRingBox() {
     const { getParts, getExtraBox } = STEPS[this.stepIndex];
     const rectangles = [...getParts().map((part) => part?.getBoundingClientRect()), getExtraBox?.()].filter(
       (rectangle) => rectangle?.width,
     );
-    const box = boundingBox(rectangles);
-    return box && (fitsBelow(box, this.card.offsetHeight) ? box : boundingBox(rectangles.slice(-1)));
+    const box = getBoundingBox(rectangles);
+    return box && (fitsBelow(box, this.card.offsetHeight) ? box : getBoundingBox(rectangles.slice(-1)));
   }
 
   position() {
-    const ring = this.ringTargets();
+    const ring = this.getRingBox();
     this.ring.hidden = !ring || !isVisible(ring);
     if (ring) setPixels(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
     const { offsetWidth: width, offsetHeight: height } = this.card;
-    setPixels(this.card, cardPosition(ring, { width, height }));
+    setPixels(this.card, computeCardPosition(ring, { width, height }));
   }
 
   openLearn() {

@@ -3,7 +3,7 @@
 import { make } from '../core/dom.js';
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { rowName, rowText } from '../parts/row-name.js';
 import { argMax } from '../core/map-view.js';
 import { maxAbs, rowNumbers } from './tensor-cache.js';
@@ -106,7 +106,11 @@ export function legend(scale, limit, end = limit) {
   const [low, high] = legendEnds(scale, isCut ? limit : end);
   const ends = isCut ? [low === '0' ? low : `≤ ${low}`, `≥ ${high}`] : [low, high];
   const stretch = isCut ? 1 : end / limit;
-  return make('div', { class: 'lesson-legend' }, colourRamp(scale === 'signed' ? 'difference' : 'headlight', ends[0], ends[1], stretch));
+  return make(
+    'div',
+    { class: 'lesson-legend' },
+    makeColourRamp(scale === 'signed' ? 'difference' : 'headlight', ends[0], ends[1], stretch),
+  );
 }
 
 /** The numbers at the ends of a legend. */

@@ -5,7 +5,7 @@ import { pageZoom } from '../core/page-zoom.js';
 import { colour, cssColour, textColourOn } from '../core/theme.js';
 import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { columnClass } from '../parts/column-name.js';
+import { getColumnClass } from '../parts/column-name.js';
 import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 import { maxAbs } from './tensor-cache.js';
 
@@ -40,7 +40,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
     const labels = options.columns.names.map((text, index) => {
       const column = options.columns.indices[index];
       const label = index % interval && column !== options.column ? '' : text;
-      const attributes = { class: `above ${columnClass(label)}${column === options.column ? ' chosen' : ''}`, style: `width:${cell}px` };
+      const attributes = { class: `above ${getColumnClass(label)}${column === options.column ? ' chosen' : ''}`, style: `width:${cell}px` };
       if (pick) attributes.onclick = () => pick(null, column);
       return make('span', attributes, make('bdi', {}, label));
     });

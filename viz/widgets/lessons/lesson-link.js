@@ -2,7 +2,7 @@
 // "heads.scale.0.set-width-64". A link that ends in "asks" resets all questions of the lesson.
 
 import { defaultHead, isWord } from '../core/default-head.js';
-import { informativeRow } from '../core/selection.js';
+import { findInformativeRow } from '../core/selection.js';
 import { argMax } from '../core/map-view.js';
 import { escapeLinkPart, unescapeLinkPart } from './control-values.js';
 
@@ -57,7 +57,7 @@ export function resolveSelection(translation, selection) {
     .map('encoder', layer, head)
     .weights.subarray(token * translation.source.length, (token + 1) * translation.source.length);
   const informativeTarget =
-    translation.tensors.cross && informativeRow(translation, { kind: 'cross', ...heads.cross }, { words: false, special: true });
+    translation.tensors.cross && findInformativeRow(translation, { kind: 'cross', ...heads.cross }, { words: false, special: true });
   return {
     ...heads,
     set: selection.set ?? {},

@@ -4,13 +4,13 @@ import { make, svg } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { hasPhrase, t } from '../core/i18n.js';
 
-const percent = (share) => share.toLocaleString(state.language, { style: 'percent' });
-const count = (number) => number.toLocaleString(state.language);
+const formatPercent = (share) => share.toLocaleString(state.language, { style: 'percent' });
+const formatCount = (number) => number.toLocaleString(state.language);
 
 // ---------------------------------------------------------------- scores
 
 /** A bar with the share of plain sentences whose translation a person judged correct; a dash if nobody judged any. */
-export function plainSentencesBar(counts) {
+export function makePlainSentencesBar(counts) {
   if (!counts) return make('span', { class: 'quiet', 'aria-label': t('models_plain_unread') }, '–');
   const share = counts.right / counts.read;
   const description = t('models_plain_says', { right: counts.right, read: counts.read });
@@ -18,13 +18,13 @@ export function plainSentencesBar(counts) {
     'span',
     { class: 'share', role: 'img', 'aria-label': description, title: description },
     make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${100 * share}%` })),
-    make('span', { class: 'numeric' }, percent(share)),
+    make('span', { class: 'numeric' }, formatPercent(share)),
     make('span', { class: 'name quiet' }, t('models_column_plain')), // visible in tables without headings
   );
 }
 
 /** A bar for each test set, with a mark at its goal. */
-export function scoresChart(scores) {
+export function makeScoresChart(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));
   const toPercent = (value) => `${(100 * value) / highest}%`;
@@ -51,21 +51,25 @@ export function scoresChart(scores) {
 const [SIDE, INSET] = [160, 8]; // pixels
 
 /** A calibration plot: the share of right answers against the stated probability, with the diagonal of a calibrated model. */
-export function reliabilityChart(reliability) {
+export function makeReliabilityChart(reliability) {
   if (!reliability) return null;
   const { answers, area, curve, plain } = reliability;
   const x = (share) => (INSET + share * (SIDE - 2 * INSET)).toFixed(1);
   const y = (share) => x(1 - share);
   const maxCount = Math.max(...curve.map(([number]) => number));
   const points = curve.map(([number, stated, right]) => {
-    const description = t('models_reliability_point', { number: count(number), stated: percent(stated), right: percent(right) });
+    const description = t('models_reliability_point', {
+      number: formatCount(number),
+      stated: formatPercent(stated),
+      right: formatPercent(right),
+    });
     const radius = (1.5 + 5.5 * Math.sqrt(number / maxCount)).toFixed(1);
     return svg('circle', { cx: x(stated), cy: y(right), r: radius, class: 'answers' }, svg('title', {}, description));
   });
   const frame = svg('path', { d: `M${x(0)} ${y(1)}V${y(0)}H${x(1)}`, class: 'axis' });
   const truth = svg('path', { d: `M${x(0)} ${y(0)}L${x(1)} ${y(1)}`, class: 'truth' });
   const size = { viewBox: `0 0 ${SIDE} ${SIDE}`, width: SIDE, height: SIDE, 'aria-hidden': 'true' };
-  const ends = () => [make('span', {}, percent(0)), make('span', {}, percent(1))];
+  const ends = () => [make('span', {}, formatPercent(0)), make('span', {}, formatPercent(1))];
   const plot = make(
     'div',
     { class: 'square' },
@@ -77,10 +81,10 @@ export function reliabilityChart(reliability) {
     'div',
     { class: 'says' },
     make('p', {}, t('models_reliability_axes')),
-    make('p', { class: 'quiet' }, t('models_reliability_says', { answers: count(answers), area: area.toFixed(2) })),
-    plain ? sentences(plain) : null,
+    make('p', { class: 'quiet' }, t('models_reliability_says', { answers: formatCount(answers), area: area.toFixed(2) })),
+    plain ? makeSentenceSquares(plain) : null,
   );
-  const pointTexts = curve.map(([, probability, right]) => `${percent(probability)} → ${percent(right)}`).join(', ');
+  const pointTexts = curve.map(([, probability, right]) => `${formatPercent(probability)} → ${formatPercent(right)}`).join(', ');
   const alternative = t('models_reliability_alt', { points: pointTexts });
   return make(
     'figure',
@@ -91,7 +95,7 @@ export function reliabilityChart(reliability) {
 }
 
 /** A square for each plain sentence. The wrong translations are last and filled. */
-function sentences({ right, read }) {
+function makeSentenceSquares({ right, read }) {
   const squares = Array.from({ length: read }, (_, index) => make('i', { class: index < right ? '' : 'wrong' }));
   const description = t('models_plain_says', { right, read });
   return make(

@@ -7,7 +7,7 @@ import { on, set, state } from '../core/state.js';
 import { faultText, languageName, t } from '../core/i18n.js';
 import { HubAway, checkHub } from '../parts/hubaway.js';
 import { byPair, kindName, pairName, formatSize } from '../parts/model-names.js';
-import { curves, plainSentencesBar, reliabilityChart, scoresChart } from './charts.js';
+import { curves, makePlainSentencesBar, makeReliabilityChart, makeScoresChart } from './charts.js';
 import { OwnModels } from './own-models.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
@@ -115,11 +115,11 @@ class ModelsTab {
       draw();
     });
     draw();
-    const title = card.kind === 'classifier' ? modelDescription(card) : pairName(card) || kindName(card);
+    const title = card.kind === 'classifier' ? describeModel(card) : pairName(card) || kindName(card);
     const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, title), ' ', make('span', {}, card.name));
     const facts = [
-      make('td', { class: 'plain' }, plainSentencesBar(card.reliability?.plain)),
-      make('td', { class: 'fails' }, card.failure ? failureText(card) : null),
+      make('td', { class: 'plain' }, makePlainSentencesBar(card.reliability?.plain)),
+      make('td', { class: 'fails' }, card.failure ? makeFailure(card) : null),
       make('td', { class: 'numeric' }, formatSize(card.bytes)),
     ];
     const actions = make('td', { class: 'acts' }, make('span', { class: 'in-use' }), this.button(card), cardButton);
@@ -133,9 +133,9 @@ class ModelsTab {
     const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(renderNode));
     const sections = EXPANDED_SECTIONS.map((title) => card.sections.find((section) => section.title === title)).filter(Boolean);
     const otherSections = card.sections.filter((section) => !sections.includes(section));
-    const charts = [scoresChart(card.scores), reliabilityChart(card.reliability)].filter(Boolean);
+    const charts = [makeScoresChart(card.scores), makeReliabilityChart(card.reliability)].filter(Boolean);
     const chartGroup = charts.length ? make('div', { class: 'pictures' }, ...charts) : null;
-    const sectionElements = sections.map((section) => cardSection(section, section.title === 'Scores' && Boolean(card.scores)));
+    const sectionElements = sections.map((section) => makeSection(section, section.title === 'Scores' && Boolean(card.scores)));
     const body = make('div', { class: 'body' }, summary, chartGroup, ...sectionElements, this.more(card, otherSections));
     for (const [index, table] of body.querySelectorAll('[role=region]').entries()) {
       table.setAttribute('aria-label', t('models_table', { number: index + 1, model: card.name }));
@@ -150,7 +150,7 @@ class ModelsTab {
       const name = make(
         'div',
         { id },
-        make('b', {}, card.kind === 'classifier' ? modelDescription(card) : pairName(card) || kindName(card)),
+        make('b', {}, card.kind === 'classifier' ? describeModel(card) : pairName(card) || kindName(card)),
         make('span', { class: 'quiet', lang: 'en' }, card.name),
       );
       const downloadButton = make(
@@ -174,10 +174,10 @@ class ModelsTab {
   facts(card) {
     const value = (text) => make('dd', { class: 'numeric' }, text);
     return [
-      [t('models_fact_kind'), value(modelDescription(card))],
+      [t('models_fact_kind'), value(describeModel(card))],
       [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
       [t('models_fact_size'), value(formatSize(card.bytes))],
-      [t('models_fact_licence'), value(licenceText(card))],
+      [t('models_fact_licence'), value(formatLicence(card))],
     ];
   }
 
@@ -200,13 +200,13 @@ class ModelsTab {
       {},
       make('summary', {}, t('models_more')),
       introduction,
-      ...otherSections.map((section) => cardSection(section)),
+      ...otherSections.map((section) => makeSection(section)),
     );
   }
 }
 
 /** A sentence that the model translates wrongly, and its answer. */
-function failureText({ failure, source, target }) {
+function makeFailure({ failure, source, target }) {
   const text = t('models_failure', failure);
   return make(
     'span',
@@ -231,12 +231,12 @@ function openClassifier({ name, languages: [source = ''], where, linear }) {
 }
 
 /** Name of the licence. Only the restriction of the bundled models is translated. */
-function licenceText({ licence }) {
+function formatLicence({ licence }) {
   if (!licence) return t('models_no_licence');
   return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
 }
 
-function modelDescription({ kind, languages }) {
+function describeModel({ kind, languages }) {
   if (kind === 'classifier')
     return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
   const [source, target] = languages.map(languageName);
@@ -244,7 +244,7 @@ function modelDescription({ kind, languages }) {
 }
 
 /** Section of a card. Titles in `SECTIONS` are translated, the text is not. `folded` collapses the section below its chart. */
-function cardSection({ title, blocks, curve }, folded = false) {
+function makeSection({ title, blocks, curve }, folded = false) {
   const phrase = SECTIONS[title];
   const heading = phrase ? make('h3', {}, t(`models_section_${phrase}`)) : make('h3', { lang: 'en' }, title);
   const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(renderNode));

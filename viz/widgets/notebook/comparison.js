@@ -4,16 +4,16 @@ import { make, replace } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
 import { axes, nearestHead, view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { Comparison, differenceText } from '../headview/comparison.js';
+import { Comparison, describeDifference } from '../headview/comparison.js';
 import { getHighlight } from '../headview/highlights.js';
-import { mountPointer, cellOfElement } from '../headview/pointer.js';
+import { mountPointer, findCell } from '../headview/pointer.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { RecordingSource } from '../recording/recording-source.js';
 
 const REDRAW_FIELDS = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'loadedMaps'];
 
 export class RecordingComparison {
-  /** `onComparable(isComparable)` is called on each draw. `isComparable` is true if both recordings have the same tokens. */
+  /** `onComparable(isComparable)` is called on each draw; `isComparable`: whether both recordings have the same tokens. */
   constructor(element, recordings, store, onComparable) {
     element.classList.add('explorer', 'both');
     this.onComparable = onComparable;
@@ -35,7 +35,7 @@ export class RecordingComparison {
     const cellAt = (event) =>
       this.views &&
       (this.comparison.maps.find(({ plane }) => plane.contains(event.target))?.cellAt(event) ??
-        cellOfElement(this.sources[0], this.views[0], event.target));
+        findCell(this.sources[0], this.views[0], event.target));
     mountPointer(this.head, cellAt, {
       onHover: (hoverRow, hoverColumn) => store.set({ hoverRow, hoverColumn }),
       onPin: (row, column) => store.set({ row, column }),
@@ -54,7 +54,7 @@ export class RecordingComparison {
     this.title.textContent = t('compare_both');
     const hasKind = this.recordings.every((recording) => recording.kinds.includes(kind));
     const labelTexts =
-      hasKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(labels)));
+      hasKind && this.recordings.map((recording) => JSON.stringify(Object.values(axes(recording, kind, state)).map(getLabels)));
     this.views = null;
     this.maps.hidden = !hasKind || labelTexts[0] !== labelTexts[1];
     this.description.textContent = this.maps.hidden ? t('compare_other_tokens') : '';
@@ -67,7 +67,7 @@ export class RecordingComparison {
     });
     const [first, second] = this.views;
     this.maps.style.setProperty('--plane', `${this.comparison.show(this.source, first, second, this.width || 780)}px`);
-    this.description.textContent = differenceText(first, second, 'matrix');
+    this.description.textContent = describeDifference(first, second, 'matrix');
     this.highlight();
   }
 
@@ -76,4 +76,4 @@ export class RecordingComparison {
   }
 }
 
-const labels = (items) => items.map(({ label }) => label);
+const getLabels = (items) => items.map(({ label }) => label);

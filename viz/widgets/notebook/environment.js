@@ -11,20 +11,23 @@ export function findFrame() {
   }
 }
 
-/** Whether the notebook is dark, by the first opaque background behind the iframe, else by the theme's name. */
-export function isDark(frame, preferred) {
+/**
+ * Whether the notebook is dark: by the first opaque background behind the iframe, else by the theme that the notebook
+ * declares, else `prefersDark`.
+ */
+export function isDark(frame, prefersDark) {
   for (let element = frame; element; element = element.parentElement ?? element.getRootNode?.().host) {
-    const [red, green, blue, opacity] = toPixel(getComputedStyle(element).backgroundColor);
-    if (opacity > 127) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    const [red, green, blue, opacity] = parseColour(getComputedStyle(element).backgroundColor);
+    if (opacity > 127) return 0.299 * red + 0.587 * green + 0.114 * blue < 128; // luma, ITU-R BT.601
   }
-  return themeByName(frame?.ownerDocument) ?? preferred;
+  return declaresDark(frame?.ownerDocument) ?? prefersDark;
 }
 
-/** A CSS colour as [red, green, blue, opacity], each from 0 to 255. */
-function toPixel(colour) {
-  const [, numbers] = /^rgba?\((.*)\)$/.exec(colour) ?? [];
-  if (numbers) {
-    const [red, green, blue, opacity = 1] = (numbers.match(/[\d.]+/g) ?? []).map(Number);
+/** Parses a CSS colour to [red, green, blue, opacity], each from 0 to 255. */
+function parseColour(colour) {
+  const [, channels] = /^rgba?\((.*)\)$/.exec(colour) ?? [];
+  if (channels) {
+    const [red, green, blue, opacity = 1] = (channels.match(/[\d.]+/g) ?? []).map(Number);
     return [red, green, blue, 255 * opacity];
   }
   // A canvas converts other notations, such as `color(srgb 1 1 1)` and `oklch(…)`.
@@ -34,8 +37,8 @@ function toPixel(colour) {
   return context.getImageData(0, 0, 1, 1).data;
 }
 
-/** Whether VS Code, JupyterLab or Colab declares a dark theme, for notebooks with transparent backgrounds. */
-function themeByName(page) {
+/** Whether VS Code, JupyterLab or Colab declares a dark theme; undefined: no declaration. */
+function declaresDark(page) {
   if (!page) return undefined;
   const { vscodeThemeKind, jpThemeLight } = page.body.dataset;
   if (vscodeThemeKind) return ['vscode-dark', 'vscode-high-contrast'].includes(vscodeThemeKind);

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 import { followTheme } from '../core/theme.js';
 import { browserLanguage, setLanguage } from '../core/i18n.js';
-import { LEVEL_OF_ONE, Recording, RecordingView, inflate, initialState } from '../recording/recording-view.js';
+import { MAX_LEVEL, Recording, RecordingView, inflateMaps, createViewStore } from '../recording/recording-view.js';
 import { RecordingComparison } from './comparison.js';
 import { syncSelection, parseSelection } from './selection-sync.js';
 import { followNotebook, findFrame } from './environment.js';
@@ -13,7 +13,7 @@ import { followNotebook, findFrame } from './environment.js';
 const STANDALONE_HOST = {
   getState: () => globalThis.headlightData,
   getSelection: () => globalThis.headlightData.selection,
-  getMaps: () => Object.fromEntries(Object.entries(globalThis.headlightData.maps).map(([name, text]) => [name, toBytes(text)])),
+  getMaps: () => Object.fromEntries(Object.entries(globalThis.headlightData.maps).map(([name, text]) => [name, decodeBase64(text)])),
   setSelection: () => {},
   onSelectionChange: () => {},
   sendRequest: null,
@@ -26,7 +26,8 @@ export async function open(root) {
   const frame = findFrame();
   const host = /** @type {any} */ (frame)?.headlight?.() ?? STANDALONE_HOST;
   addEventListener('pagehide', host.removeListeners);
-  /** @type {any} */ (frame?.previousElementSibling)?.matches('.headlight-still') && frame.previousElementSibling.remove();
+  const picture = frame?.previousElementSibling; // static picture of the view, for notebooks that run no scripts
+  if (picture?.matches('.headlight-still')) picture.remove();
   const { views, language, pinned } = host.getState();
   setLanguage(language || browserLanguage());
   followNotebook(frame, root);
@@ -42,16 +43,16 @@ export async function open(root) {
 async function openRecordings(root, { views, maps, pinned }, host) {
   const recordings = [];
   for (const [index, values] of views.entries()) {
-    const numbers = {};
+    const levels = {};
     for (const kind of Object.keys(values.kinds)) {
       const bytes = maps[`${index} ${kind}`];
-      if (bytes) numbers[kind] = await inflate(bytes);
+      if (bytes) levels[kind] = await inflateMaps(bytes);
     }
-    const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, place: index }));
-    recordings.push(new Recording(values, numbers, requestMaps));
+    const requestMaps = host.sendRequest && ((request) => requestHeads(host, { ...request, viewIndex: index }));
+    recordings.push(new Recording(values, levels, requestMaps));
   }
   const [recording] = recordings;
-  const store = initialState(recording);
+  const store = createViewStore(recording);
   store.set({ ...parseSelection(recording, store.state, host.getSelection()), pinned: pinned ?? null });
   const addSection = (name) => root.appendChild(make('section', { class: `headlight ${name}` }));
   const recordingViews = recordings.map((shownRecording, index) => {
@@ -67,30 +68,31 @@ async function openRecordings(root, { views, maps, pinned }, host) {
   }
   host.onMessage(async (message, buffers) => {
     if (message.what !== 'maps') return;
-    const numbers = await inflate(bytesIn(buffers[0]));
-    const { place, heads } = message;
-    recordings[place].receive(message, heads, numbers, LEVEL_OF_ONE);
-    recordingViews[place].onMaps(message);
+    const levels = await inflateMaps(asUint8Array(buffers[0]));
+    const { place: viewIndex, heads } = message;
+    recordings[viewIndex].receive(message, heads, levels, MAX_LEVEL);
+    recordingViews[viewIndex].onMaps(message);
   });
   syncSelection(store, recording, host);
 }
 
-const pendingRequests = new Map();
+/** @type {Map<string, any[]>} heads by view, kind, layer and size */
+const pendingHeads = new Map();
 
-/** Request maps. Requests within one microtask are batched into one message per layer. */
-function requestHeads(host, { place, kind, heads, small }) {
+/** Batches the requests of one task into a message per view, kind, layer and size. All `heads` belong to one layer. */
+function requestHeads(host, { viewIndex, kind, heads, small }) {
   const [{ layer }] = heads;
-  const key = `${place} ${kind} ${layer} ${small}`;
-  if (!pendingRequests.has(key)) {
-    pendingRequests.set(key, []);
+  const key = `${viewIndex} ${kind} ${layer} ${small}`;
+  if (!pendingHeads.has(key)) {
+    pendingHeads.set(key, []);
     queueMicrotask(() => {
-      host.sendRequest({ what: 'maps', place, kind, small, heads: pendingRequests.get(key) });
-      pendingRequests.delete(key);
+      host.sendRequest({ what: 'maps', place: viewIndex, kind, small, heads: pendingHeads.get(key) });
+      pendingHeads.delete(key);
     });
   }
-  pendingRequests.get(key).push(...heads);
+  pendingHeads.get(key).push(...heads);
 }
 
-const toBytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const bytesIn = (view) =>
-  view instanceof ArrayBuffer ? new Uint8Array(view) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+const decodeBase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const asUint8Array = (buffer) =>
+  buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);

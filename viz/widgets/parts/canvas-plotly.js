@@ -7,9 +7,9 @@ import { loadPlotly, tables } from '../core/boot.js';
 
 const IDLE_MS = 150; // milliseconds without a change until Plotly draws, so that stepping through heads stays fast
 
-const pending = new Map(); // element → figure that Plotly has not drawn yet, and its canvas
+const overlays = new Map(); // element → canvas, with the figure that Plotly has not drawn yet
 const lastFigures = new WeakMap(); // element → its last requested figure
-const drawing = new WeakMap(); // element → promise of Plotly's render
+const renderPromises = new WeakMap(); // element → promise of Plotly's render
 
 /** The subset of Plotly's API that draws on a canvas first. All traces must be heatmaps. */
 export const canvasPlotly = () => ({ react, restyle, purge });
@@ -24,53 +24,53 @@ function restyle(element, { z }, [traceIndex]) {
 }
 
 function purge(element) {
-  const figure = pending.get(element);
+  const figure = overlays.get(element);
   clearTimeout(figure?.timer);
   figure?.canvas.remove();
-  pending.delete(element);
+  overlays.delete(element);
   // Plotly throws if its element is removed while it draws.
-  if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
+  if (renderPromises.has(element)) renderPromises.get(element).then(() => globalThis.Plotly.purge(element));
 }
 
 /** Draws on the canvas over the last Plotly figure. Sets `element.data`, as Plotly does. */
 function show(element, figure) {
   lastFigures.set(element, figure);
   element.data = figure.traces;
-  const overlay = pending.get(element) ?? overlayCanvas(element);
+  const overlay = overlays.get(element) ?? addOverlay(element);
   Object.assign(overlay, figure);
   draw(overlay);
   clearTimeout(overlay.timer);
-  if (globalThis.Plotly && !overlay.loading) overlay.timer = setTimeout(() => handOver(element), IDLE_MS);
+  if (globalThis.Plotly && !overlay.loading) overlay.timer = setTimeout(() => renderWithPlotly(element), IDLE_MS);
 }
 
 /** Covers an element with a canvas and hides its children. */
-function overlayCanvas(element) {
+function addOverlay(element) {
   const overlay = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
   overlay.canvas.style.cssText = 'position:absolute;inset:0';
   for (const child of element.children) child.style.display = 'none';
   element.append(overlay.canvas);
-  pending.set(element, overlay);
+  overlays.set(element, overlay);
   // Without Plotly, as in a notebook, the canvas stays.
   if (!globalThis.Plotly && tables.versions['plotly.js']) {
     overlay.loading = true;
-    nextFrame()
+    waitForNextFrame()
       .then(loadPlotly)
-      .then(() => handOver(element), console.warn);
+      .then(() => renderWithPlotly(element), console.warn);
   }
   return overlay;
 }
 
 /** Resolves after the next frame, so that the page is painted before the browser parses Plotly. */
-const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+const waitForNextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 /** Renders the hidden Plotly figure, then removes the canvas. */
-async function handOver(element) {
-  const figure = pending.get(element);
+async function renderWithPlotly(element) {
+  const figure = overlays.get(element);
   if (!figure) return; // the map was removed
-  pending.delete(element);
+  overlays.delete(element);
   for (const child of element.children) if (child !== figure.canvas) child.style.cssText = 'visibility:hidden';
   const done = globalThis.Plotly.react(element, figure.traces, figure.layout, figure.options).catch(console.warn);
-  drawing.set(element, done);
+  renderPromises.set(element, done);
   await done;
   for (const child of element.children) child.style.visibility = '';
   figure.canvas.remove();
@@ -93,37 +93,37 @@ export function draw({ canvas, traces, layout }) {
 /** Paints the cells of a heatmap. Null cells are skipped. */
 export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
   const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
-  const [across, down] = [edges(z[0].length, width), edges(z.length, height)];
-  const [before, above] = [xgap, ygap].map((gap) => Math.floor(gap / 2));
-  const getColour = colourLookup(colorscale);
+  const [columnEdges, rowEdges] = [edges(z[0].length, width), edges(z.length, height)];
+  const [leftGap, topGap] = [xgap, ygap].map((gap) => Math.floor(gap / 2));
+  const getColour = createColourLookup(colorscale);
   for (let row = 0; row < z.length; row++) {
     const weights = z[row];
-    const top = width * (down[row] + above);
-    const bottom = top + width * (down[row + 1] - down[row] - ygap);
+    const top = width * (rowEdges[row] + topGap);
+    const bottom = top + width * (rowEdges[row + 1] - rowEdges[row] - ygap);
     if (bottom <= top) continue;
     for (let column = 0; column < weights.length; column++) {
       if (weights[column] === null) continue;
-      const from = top + across[column] + before;
+      const start = top + columnEdges[column] + leftGap;
       const colour = getColour((weights[column] - zmin) / (zmax - zmin));
-      pixels.fill(colour, from, from + across[column + 1] - across[column] - xgap);
+      pixels.fill(colour, start, start + columnEdges[column + 1] - columnEdges[column] - xgap);
     }
     for (let line = top + width; line < bottom; line += width) pixels.copyWithin(line, top, top + width);
   }
 }
 
-/** Function from a value to an RGBA pixel, by a colour scale of stops `[position, '#rrggbb']`. Values are clamped to [0, 1]. */
-export function colourLookup(scale) {
+/** Returns a function from a value to an RGBA pixel, by a colour scale of stops `[position, '#rrggbb']`. Values are clamped to [0, 1]. */
+export function createColourLookup(scale) {
   const stops = scale.map(([stop]) => stop);
   const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
   const pixel = new Uint32Array(1);
   const bytes = new Uint8Array(pixel.buffer).fill(255);
   return (value) => {
     const position = Math.max(0, Math.min(1, value));
-    let above = 1;
-    while (above < stops.length - 1 && stops[above] < position) above++;
-    const part = (position - stops[above - 1]) / (stops[above] - stops[above - 1]);
-    const [dark, light] = [channels[above - 1], channels[above]];
-    for (let channel = 0; channel < 3; channel++) bytes[channel] = Math.round(dark[channel] + part * (light[channel] - dark[channel]));
+    let next = 1; // index of the stop after the position
+    while (next < stops.length - 1 && stops[next] < position) next++;
+    const fraction = (position - stops[next - 1]) / (stops[next] - stops[next - 1]);
+    const [start, end] = [channels[next - 1], channels[next]];
+    for (let channel = 0; channel < 3; channel++) bytes[channel] = Math.round(start[channel] + fraction * (end[channel] - start[channel]));
     return pixel[0];
   };
 }

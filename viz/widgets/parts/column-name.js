@@ -7,4 +7,4 @@ export const isUpright = (text) =>
   [...text].some((letter) => tables.squares.some(([low, high]) => low <= letter.codePointAt(0) && letter.codePointAt(0) <= high));
 
 /** CSS class of a column label, styled in layout/page.css. */
-export const columnClass = (text) => (isUpright(text) ? 'column-name upright' : 'column-name');
+export const getColumnClass = (text) => (isUpright(text) ? 'column-name upright' : 'column-name');

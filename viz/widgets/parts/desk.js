@@ -48,7 +48,7 @@ function build() {
 const WORD_SELECTOR = '[data-keys]';
 
 /** All words of both sentences, each with the keys of its tokens. */
-export function deskWords() {
+export function listDeskWords() {
   const { source, target } = desk().sentences;
   const getWords = (sentence) => /** @type {HTMLElement[]} */ ([...(sentence?.querySelectorAll(WORD_SELECTOR) ?? [])]);
   return [...getWords(source), ...getWords(target)];
@@ -59,7 +59,7 @@ export function deskWords() {
  * @param {PointerEvent | MouseEvent} event
  * @returns {HTMLElement | null}
  */
-export function deskWordAt(event) {
+export function findDeskWord(event) {
   const { field, sentences } = desk();
   const target = /** @type {HTMLElement} */ (event.target);
   if (target !== field) return sentences.target?.contains(target) ? target.closest(WORD_SELECTOR) : null;

@@ -7,7 +7,7 @@ import { NO_SELECTION, pageStore } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const FIT_FROM_TOKENS = 44; // longer sentences offer the option `fit`, which shrinks a map instead of scrolling it
+const MAX_UNSHRUNK_TOKENS = 44; // longer sentences offer the option `fit`, which shrinks a map instead of scrolling it
 
 /** Mounts the display controls of a store and their note. Returns their render function. */
 export function mountDisplayOptions(element, note, { state, set } = pageStore) {
@@ -18,9 +18,9 @@ export function mountDisplayOptions(element, note, { state, set } = pageStore) {
     const box = make('input', { type: 'checkbox', data: { field }, disabled });
     box.checked = state[field];
     box.addEventListener('change', () => {
-      const changed = { [field]: box.checked };
-      const row = remapRow(state.translation, state, changed);
-      set({ ...changed, ...(field === 'fit' ? {} : { ...NO_SELECTION, row }) });
+      const changes = { [field]: box.checked };
+      const row = remapRow(state.translation, state, changes);
+      set({ ...changes, ...(field === 'fit' ? {} : { ...NO_SELECTION, row }) });
     });
     return make('label', {}, box, make('span', {}, t(`tool_${field}`)));
   };
@@ -34,7 +34,7 @@ export function mountDisplayOptions(element, note, { state, set } = pageStore) {
   return function draw(view) {
     const active = /** @type {HTMLElement} */ (document.activeElement);
     const focused = element.contains(active) ? active.dataset.field : null;
-    const isLong = state.translation.source.length > FIT_FROM_TOKENS || state.translation.target.length > FIT_FROM_TOKENS;
+    const isLong = state.translation.source.length > MAX_UNSHRUNK_TOKENS || state.translation.target.length > MAX_UNSHRUNK_TOKENS;
     replace(
       element,
       ...FIELDS.selection
@@ -43,11 +43,11 @@ export function mountDisplayOptions(element, note, { state, set } = pageStore) {
       isLong ? check('fit') : null,
     );
     if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });
-    note.textContent = noteText(view, state);
+    note.textContent = formatNote(view, state);
   };
 }
 
-function noteText(view, state) {
+function formatNote(view, state) {
   if (view.maximum) return t('note_maximum');
   if (state.special) return '';
   return state.rescale ? t('note_rescaled') : t('note_hidden', { share: twoDecimals(view.hidden) });

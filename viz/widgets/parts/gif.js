@@ -1,37 +1,38 @@
-// Encodes frames as an animated GIF (89a) with one global colour table.
+// Encodes frames as an animated GIF with one global colour table: https://www.w3.org/Graphics/GIF/spec-gif89a.txt
 
 const MAX_COLOURS = 256;
-const [CLEAR, END, FIRST_CODE] = [256, 257, 258]; // LZW codes that follow the colour codes
+const [CLEAR_CODE, END_CODE, FIRST_CODE] = [256, 257, 258]; // LZW codes that follow the colour codes
 const MAX_CODES = 4096; // LZW codes; a full dictionary is reset
 
 /**
  * Encodes frames of equal size, {pixels: Uint8ClampedArray of RGBA, delay: milliseconds}. Returns byte arrays for a `Blob`.
  */
 export function encodeGif(frames, width, height) {
-  const { colours, paletteIndex } = colourTable(frames);
+  const { colours, paletteIndex } = makeColourTable(frames);
   const bytes = [...ascii('GIF89a'), ...uint16(width), ...uint16(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
-  for (let index = 0; index < MAX_COLOURS; index++) bytes.push(...channels(colours[index] ?? 0));
+  for (let index = 0; index < MAX_COLOURS; index++) bytes.push(...splitChannels(colours[index] ?? 0));
   bytes.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // loop forever
   const parts = [Uint8Array.from(bytes)];
   for (const { pixels, delay } of frames) {
-    const head = [0x21, 0xf9, 4, 4, ...uint16(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...uint16(width), ...uint16(height), 0, 8];
-    parts.push(Uint8Array.from(head), compress(indices(pixels, paletteIndex)));
+    // Graphic control extension with the delay in hundredths of a second, and image descriptor.
+    const header = [0x21, 0xf9, 4, 4, ...uint16(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...uint16(width), ...uint16(height), 0, 8];
+    parts.push(Uint8Array.from(header), compress(toIndices(pixels, paletteIndex)));
   }
-  parts.push(Uint8Array.of(0x3b));
+  parts.push(Uint8Array.of(0x3b)); // trailer
   return parts;
 }
 
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
 const uint16 = (number) => [number & 255, number >> 8];
-const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
-const colourAt = (pixels, offset) => (pixels[offset] << 16) | (pixels[offset + 1] << 8) | pixels[offset + 2];
+const splitChannels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+const readColour = (pixels, offset) => (pixels[offset] << 16) | (pixels[offset + 1] << 8) | pixels[offset + 2];
 
 /** Table of the most frequent colours of all frames, and a function that returns the index of the nearest one. */
-function colourTable(frames) {
+function makeColourTable(frames) {
   const counts = new Map();
   for (const { pixels } of frames) {
     for (let position = 0; position < pixels.length; position += 4) {
-      const colour = colourAt(pixels, position);
+      const colour = readColour(pixels, position);
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
   }
@@ -39,23 +40,23 @@ function colourTable(frames) {
   const table = colours.map(([colour]) => colour);
   const indexByColour = new Map(table.map((colour, index) => [colour, index]));
   const paletteIndex = (colour) => {
-    if (!indexByColour.has(colour)) indexByColour.set(colour, nearest(table, colour));
+    if (!indexByColour.has(colour)) indexByColour.set(colour, findNearestColour(table, colour));
     return indexByColour.get(colour);
   };
   return { colours: table, paletteIndex };
 }
 
-function nearest(table, colour) {
-  const [red, green, blue] = channels(colour);
+function findNearestColour(table, colour) {
+  const [red, green, blue] = splitChannels(colour);
   const distances = table.map((entry) => {
-    const [r, g, b] = channels(entry);
+    const [r, g, b] = splitChannels(entry);
     return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
   });
   return distances.indexOf(Math.min(...distances));
 }
 
-function indices(pixels, paletteIndex) {
-  return Uint8Array.from({ length: pixels.length / 4 }, (_, index) => paletteIndex(colourAt(pixels, 4 * index)));
+function toIndices(pixels, paletteIndex) {
+  return Uint8Array.from({ length: pixels.length / 4 }, (_, index) => paletteIndex(readColour(pixels, 4 * index)));
 }
 
 /** LZW compression with codes of 9 to 12 bits, in blocks of at most 255 bytes, terminated by an empty block. */
@@ -73,7 +74,7 @@ function compress(values) {
   };
   let codes = new Map();
   let nextCode = FIRST_CODE;
-  write(CLEAR);
+  write(CLEAR_CODE);
   let prefix = values[0];
   for (let position = 1; position < values.length; position++) {
     const key = (prefix << 8) | values[position];
@@ -88,14 +89,14 @@ function compress(values) {
       if (nextCode === 1 << codeSize) codeSize += 1; // the decoder adds this code one step later
       nextCode += 1;
     } else {
-      write(CLEAR);
+      write(CLEAR_CODE);
       codes = new Map();
       [nextCode, codeSize] = [FIRST_CODE, 9];
     }
     prefix = values[position];
   }
   write(prefix);
-  write(END);
+  write(END_CODE);
   if (bitCount) bytes.push(bits & 255);
   const blocks = [];
   for (let index = 0; index < bytes.length; index += 255) {

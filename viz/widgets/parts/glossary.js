@@ -8,11 +8,11 @@ export const TERMS = [
   ...['embedding', 'positions', 'stream', 'norm', 'logits', 'log_probability', 'odds', 'greedy', 'beam', 'chrf', 'bleu'],
 ];
 
-const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-const VALUE = /\{\w+\}/;
+const escapePattern = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const VALUE_PATTERN = /\{\w+\}/;
 const MIN_CHARACTERS = 4; // minimum number of characters outside terms that identify a fragment of a phrase
-const NO_LETTERS = /[^\p{L}\p{N}]/gu;
-const LETTER = '[\\p{L}\\p{N}_-]';
+const NO_LETTER_PATTERN = /[^\p{L}\p{N}]/gu;
+const LETTER_PATTERN = '[\\p{L}\\p{N}_-]';
 
 /** Finds the terms of one language. */
 export class Glossary {
@@ -27,38 +27,39 @@ export class Glossary {
     }
     const longestFirst = [...this.byForm.keys()].sort((a, b) => b.length - a.length);
     // A Latin form is a whole word; Chinese has no spaces.
-    const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
-    this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
+    const makePattern = (form) =>
+      /^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER_PATTERN})${escapePattern(form)}(?!${LETTER_PATTERN})` : escapePattern(form);
+    this.formPattern = new RegExp(longestFirst.map(makePattern).join('|'), 'giu');
     this.literalTexts = new Set();
-    this.filled = [];
+    this.phrasePatterns = [];
     for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.addPhrase(phrase);
   }
 
   /** Registers a phrase: each literal part, and runs of parts with values, since some values are separate elements. */
   addPhrase(phrase) {
-    const literals = phrase.split(VALUE);
+    const literals = phrase.split(VALUE_PATTERN);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
     const minLength = literals.length > 1 ? MIN_CHARACTERS : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first] && this.lettersOutsideTerms(literal) >= minLength) this.literalTexts.add(literal.trim());
+      if (explains[first] && this.countLettersOutsideTerms(literal) >= minLength) this.literalTexts.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
-        if (!explains.slice(first, end).some(Boolean) || this.lettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
-        this.filled.push(new RegExp(`^${run.map((item) => `(${escaped(item)})`).join('.*?')}$`, 'dsu'));
+        if (!explains.slice(first, end).some(Boolean) || this.countLettersOutsideTerms(run.join('')) < MIN_CHARACTERS) continue;
+        this.phrasePatterns.push(new RegExp(`^${run.map((item) => `(${escapePattern(item)})`).join('.*?')}$`, 'dsu'));
       }
     }
   }
 
   /** Number of characters outside the terms of a text. */
-  lettersOutsideTerms(text) {
-    const terms = this.matches(text).reduce((all, { start, end }) => all + text.slice(start, end).replace(NO_LETTERS, '').length, 0);
-    return text.replace(NO_LETTERS, '').length - terms;
+  countLettersOutsideTerms(text) {
+    const terms = this.matches(text).reduce((all, { start, end }) => all + text.slice(start, end).replace(NO_LETTER_PATTERN, '').length, 0);
+    return text.replace(NO_LETTER_PATTERN, '').length - terms;
   }
 
   /** All terms in a text: `[{term, start, end}]`. */
   matches(text) {
     const results = [];
-    for (const match of text.matchAll(this.form)) {
+    for (const match of text.matchAll(this.formPattern)) {
       const term = this.byForm.get(match[0].toLowerCase());
       if (term) results.push({ term, start: match.index, end: match.index + match[0].length });
     }
@@ -69,9 +70,9 @@ export class Glossary {
   find(text) {
     const matches = this.matches(text);
     if (!matches.length || this.literalTexts.has(text.trim())) return matches;
-    const phrase = this.filled.map((item) => item.exec(text)).find(Boolean);
+    const phrase = this.phrasePatterns.map((item) => item.exec(text)).find(Boolean);
     if (!phrase) return [];
     const spans = /** @type {any} */ (phrase).indices.slice(1);
-    return matches.filter(({ start, end }) => spans.some(([from, to]) => from <= start && end <= to));
+    return matches.filter(({ start, end }) => spans.some(([spanStart, spanEnd]) => spanStart <= start && end <= spanEnd));
   }
 }

@@ -1,6 +1,6 @@
 // Buttons for the kind of attention: encoder, decoder, cross.
 
-import { selectionInKind } from '../core/selection.js';
+import { selectInKind } from '../core/selection.js';
 import { icon, make } from '../core/dom.js';
 import { reconcile } from '../core/reconcile.js';
 import { NO_SELECTION } from '../core/store.js';
@@ -22,7 +22,7 @@ const headCount = (translation, kind) => translation.layers(kind) * translation.
 
 /** Changes the kind. Ends a comparison, because maps of different kinds have different shapes. */
 export function chooseKind({ state, set }, translation, kind) {
-  if (kind !== state.kind) set({ pinned: null, preview: null, ...NO_SELECTION, ...selectionInKind(translation, state, kind) });
+  if (kind !== state.kind) set({ pinned: null, preview: null, ...NO_SELECTION, ...selectInKind(translation, state, kind) });
 }
 
 /**

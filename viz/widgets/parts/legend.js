@@ -42,32 +42,33 @@ export function mountLegend(element, { state, set }) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    if (view.effects) return replace(element, ...effectLegend(view), otherView ? differenceKey(STRONG_EFFECT) : null);
-    return replace(element, ...colourLegend(view, state), otherView ? differenceKey() : null);
+    if (view.effects) return replace(element, ...makeEffectLegend(view), otherView ? makeDifferenceLegend(STRONG_EFFECT) : null);
+    return replace(element, ...makeColourLegend(view, state), otherView ? makeDifferenceLegend() : null);
   };
 }
 
-export function colourLegend(view, { scale, palette }) {
+export function makeColourLegend(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';
   const zero = make('i', { class: 'zero', style: `background-color:${cssColour(scaleColour(palette, 0))}` });
   const masked = view.masked ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
-  return [colourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
+  return [makeColourRamp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
-function effectLegend({ kind, rivals, subject }) {
-  const ramp = colourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
+function makeEffectLegend({ kind, rivals, subject }) {
+  const ramp = makeColourRamp('difference', `${t('effect_against')} −${STRONG_EFFECT}`, `+${STRONG_EFFECT} ${t('effect_for')}`);
   const unit = subject ? 'word' : kind === 'encoder' ? 'sentence' : 'row';
   const names = Object.fromEntries(Object.entries(subject ?? {}).map(([name, label]) => [name, make('bdi', {}, label)]));
   return [ramp, make('span', { class: 'quiet' }, ...fillElements(t(`effect_unit_${unit}${rivals ? '_lead' : ''}`), names))];
 }
 
-export const differenceKey = (limit = 1) => colourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
+export const makeDifferenceLegend = (limit = 1) =>
+  makeColourRamp('difference', `−${limit} ${t('more_in_b')}`, `${t('more_in_a')} +${limit}`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 
 /** A colour ramp between its end texts. `stretch`: range of the numbers relative to the colour scale, at whose ends colours saturate. */
-export function colourRamp(name, low, high, stretch = 1) {
+export function makeColourRamp(name, low, high, stretch = 1) {
   const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(256, 1);

@@ -3,8 +3,8 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
 
-const SEARCH_FROM_ITEMS = 24; // longer lists get a search field
-const EDGE = 16; // pixels between the list and the window's edge
+const MAX_ITEMS_WITHOUT_SEARCH = 24; // longer lists get a search field
+const MARGIN = 16; // pixels between the list and the window's edge
 const TYPEAHEAD_MS = 800; // maximum pause between letters of one type-ahead query
 
 let count = 0;
@@ -23,9 +23,9 @@ export class ListBox {
     this.groups = [];
     this.rows = [];
     this.activeIndex = -1;
-    this.typed = '';
-    this.typedAt = 0;
-    this.pressed = false;
+    this.typedLetters = '';
+    this.lastTypedTime = 0;
+    this.isPressed = false;
     this.hasDeferredUpdate = false;
     this.button = make('button', {
       type: 'button',
@@ -65,7 +65,7 @@ export class ListBox {
       const row = event.target.closest('[role=option]');
       if (row && this.rows.indexOf(row) !== this.activeIndex) this.activate(this.rows.indexOf(row), false);
     });
-    this.list.addEventListener('pointerdown', () => (this.pressed = true));
+    this.list.addEventListener('pointerdown', () => (this.isPressed = true));
     for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => setTimeout(() => this.release()));
     this.panel.addEventListener('keydown', (event) => this.onKeydown(event));
     this.element.addEventListener('focusout', (event) => {
@@ -95,15 +95,15 @@ export class ListBox {
   /** Activates the first item that starts with the typed letters. */
   typeAhead(key) {
     const now = performance.now();
-    this.typed = (now - this.typedAt < TYPEAHEAD_MS ? this.typed : '') + normalise(key);
-    this.typedAt = now;
-    const index = this.rows.findIndex((row) => normalise(row.textContent).startsWith(this.typed));
+    this.typedLetters = (now - this.lastTypedTime < TYPEAHEAD_MS ? this.typedLetters : '') + normalise(key);
+    this.lastTypedTime = now;
+    const index = this.rows.findIndex((row) => normalise(row.textContent).startsWith(this.typedLetters));
     if (index >= 0) this.activate(index);
   }
 
   /** Draws the update that was deferred while an item was pressed. */
   release() {
-    this.pressed = false;
+    this.isPressed = false;
     if (this.hasDeferredUpdate && !this.panel.hidden) this.draw(this.rows[this.activeIndex]?.dataset.value);
     this.hasDeferredUpdate = false;
   }
@@ -139,7 +139,7 @@ export class ListBox {
     this.panel.style.left = '0';
     this.button.setAttribute('aria-expanded', 'true');
     const box = this.element.getBoundingClientRect();
-    const overflow = box.left + this.panel.offsetWidth + EDGE - document.documentElement.clientWidth;
+    const overflow = box.left + this.panel.offsetWidth + MARGIN - document.documentElement.clientWidth;
     this.panel.style.left = `${-Math.max(0, overflow)}px`;
     this.draw();
     (this.search.hidden ? this.list : this.search).focus({ preventScroll: true });
@@ -155,7 +155,7 @@ export class ListBox {
 
   /** `groups`: [{name, items: [{value, text, more, mark, description}]}]; `buttonText`: text of the closed button. */
   fill({ label, buttonText, groups, selectedValue }) {
-    const changed = JSON.stringify([groups, selectedValue]) !== JSON.stringify([this.groups, this.selectedValue]);
+    const hasChanged = JSON.stringify([groups, selectedValue]) !== JSON.stringify([this.groups, this.selectedValue]);
     this.groups = groups;
     this.selectedValue = selectedValue;
     this.button.textContent = buttonText;
@@ -163,9 +163,9 @@ export class ListBox {
     this.list.setAttribute('aria-label', label);
     this.search.setAttribute('aria-label', t('picker_search'));
     this.search.placeholder = t('picker_search');
-    this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= SEARCH_FROM_ITEMS;
-    if (!changed || this.panel.hidden) return;
-    if (this.pressed) this.hasDeferredUpdate = true;
+    this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= MAX_ITEMS_WITHOUT_SEARCH;
+    if (!hasChanged || this.panel.hidden) return;
+    if (this.isPressed) this.hasDeferredUpdate = true;
     else this.draw(this.rows[this.activeIndex]?.dataset.value);
   }
 

@@ -3,7 +3,7 @@
 // their files without the server, and would need all rules in JavaScript, too. If a translation has no measures, the
 // wall's menu and the table are hidden.
 
-import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
+import { decodeWeights, MAX_LEVEL } from '../core/weight-decoding.js';
 
 /** The names of a kind's measures, in the order of Python's table. */
 export const measureNames = (translation, kind) => Object.keys(translation?.measures?.[kind] ?? {});
@@ -29,7 +29,7 @@ function decodeMeasures(translation, kind) {
 
 /** The values of all heads; a space encodes NaN. */
 function decodeValues([, scale, letters]) {
-  const value = (number, index) => (letters[index] === ' ' ? NaN : (scale * number) / LEVEL_OF_ONE);
+  const value = (number, index) => (letters[index] === ' ' ? NaN : (scale * number) / MAX_LEVEL);
   return Array.from(decodeWeights(letters), value);
 }
 

@@ -12,12 +12,12 @@ const SHADED = ['left_out', 'numbers', 'name']; // reasons whose source words ar
  * The line below a translation: grade, probability and reasons. Empty if the translation has no grade. `isPending`:
  * whether the back-translation, which changes the probability, is still running.
  */
-export function reliabilityLine(reliability, isPending) {
+export function makeReliabilityLine(reliability, isPending) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;
   const measured = probability === null ? null : t('reliable_about', { right: Math.round(100 * probability) });
   const text = isPending ? t('reliable_pending') : measured;
-  const items = shownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...reasonElements(reason)));
+  const items = listShownReasons(reliability).map((reason) => make('span', { class: 'reason' }, ...makeReason(reason)));
   const hasOnlyGrade = !items.length && grade !== 'right' && probability !== null;
   if (hasOnlyGrade) items.push(make('span', { class: 'reason' }, t('reliable_whole')));
   const verdict = make('b', { class: 'grade', data: { grade } }, t(GRADES[grade]));
@@ -25,9 +25,9 @@ export function reliabilityLine(reliability, isPending) {
 }
 
 /** Spans `[start, end]` of the sentence that the reasons refer to, by ascending start. */
-export function shadedSpans(reliability) {
+export function listShadedSpans(reliability) {
   if (!reliability?.grade || reliability.grade === 'right') return [];
-  const spans = shownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
+  const spans = listShownReasons(reliability).flatMap((reason) => (SHADED.includes(reason.kind) ? reason.source_spans : []));
   return spans.sort(([firstStart], [secondStart]) => firstStart - secondStart);
 }
 
@@ -44,13 +44,13 @@ export function isWordForWord(sentence, back) {
   return sentenceWords !== '' && sentenceWords === words(back);
 }
 
-function shownReasons({ grade, reasons }) {
+function listShownReasons({ grade, reasons }) {
   if (grade === 'right') return [];
   const isLast = ({ kind }) => LAST_REASONS.includes(kind);
   return [...reasons.filter((reason) => !isLast(reason)), ...reasons.filter(isLast)].slice(0, MAX_REASONS);
 }
 
-function reasonElements({ kind, source, target }) {
+function makeReason({ kind, source, target }) {
   const words = (text) => make('bdi', {}, text || t('reason_nothing'));
   if (kind === 'language') return [t('reason_language', { words: languageName(source) })];
   return fillElements(t(`reason_${kind}`), { source: words(source), target: words(target), words: words(source || target) });

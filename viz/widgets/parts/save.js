@@ -15,19 +15,19 @@ export async function copyText(text, host = document.body) {
   field.value = text;
   host.append(field);
   field.select();
-  const copied = document.execCommand('copy');
+  const hasCopied = document.execCommand('copy');
   field.remove();
   focusedElement?.focus();
-  if (!copied) throw new Error('The browser does not allow this page to copy text.');
+  if (!hasCopied) throw new Error('The browser does not allow this page to copy text.');
 }
 
 export const saveBytes = (name, parts, type) => download(name, URL.createObjectURL(new Blob(parts, { type })));
 
 /** Downloads a URL as a file. */
-export function download(name, address) {
-  const anchor = make('a', { href: address, download: name });
+export function download(name, url) {
+  const anchor = make('a', { href: url, download: name });
   document.body.append(anchor);
   anchor.click();
   anchor.remove();
-  if (address.startsWith('blob:')) setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  if (url.startsWith('blob:')) setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -86,7 +86,7 @@ export function formatNumber(number, digits = 2) {
 export const decimals = (number) => (Math.abs(number - Number(number.toFixed(1))) < 1e-5 ? 1 : 2);
 
 /** The number of decimals that all numbers of a matrix need. */
-export const matrixDecimals = (matrix) => Math.max(...matrix.flat().map(decimals));
+export const countMatrixDecimals = (matrix) => Math.max(...matrix.flat().map(decimals));
 
 /** Formats a term with as few decimals as it needs. Negative terms have brackets, except for the first one. */
 export function formatTerm(number, isFirst = false) {

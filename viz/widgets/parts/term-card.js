@@ -103,10 +103,10 @@ export class TermCard {
       return;
     }
     const { offsetWidth: width, offsetHeight: height } = this.element;
-    const below = bottom + GAP + height <= windowHeight || top < height + GAP;
+    const fitsBelow = bottom + GAP + height <= windowHeight || top < height + GAP;
     const position = {
       left: Math.max(GAP, Math.min(left, document.documentElement.clientWidth - width - GAP)),
-      top: below ? bottom + GAP : top - GAP - height,
+      top: fitsBelow ? bottom + GAP : top - GAP - height,
     };
     Object.assign(this.element.style, { left: `${position.left}px`, top: `${position.top}px` });
   }

@@ -77,7 +77,7 @@ class Terms {
       else markedTerms.add(span.dataset.term);
     }
     const glossary = this.glossary();
-    for (const node of textNodes(view)) {
+    for (const node of listTextNodes(view)) {
       const fresh = glossary.find(node.data).filter(({ term }, index, all) => {
         return !markedTerms.has(term) && all.findIndex((item) => item.term === term) === index;
       });
@@ -112,7 +112,7 @@ function unwrap(span) {
 }
 
 /** Text nodes of a view in which terms are explained, collected before the DOM changes. */
-function textNodes(view) {
+function listTextNodes(view) {
   const accept = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
     return node.matches(EXCLUDED) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;

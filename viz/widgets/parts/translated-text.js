@@ -2,16 +2,16 @@
 
 import { prefersReducedMotion, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
-import { readsAs } from '../core/translation.js';
+import { getTokenText } from '../core/translation.js';
 import { fourDecimals, threeDecimals, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-const NO_SHADE_FROM = 0.9; // probability from which tokens are not underlined
+const MIN_UNSHADED_PROBABILITY = 0.9; // probability from which tokens are not underlined
 
 /** Colour of a token's underline, darker for less probable tokens. */
-export function doubtShade(probability) {
-  if (probability === undefined || probability >= NO_SHADE_FROM) return '';
-  return `color-mix(in srgb, var(--ink) ${((64 * (NO_SHADE_FROM - probability)) / NO_SHADE_FROM).toFixed(1)}%, transparent)`;
+export function formatDoubtColour(probability) {
+  if (probability === undefined || probability >= MIN_UNSHADED_PROBABILITY) return '';
+  return `color-mix(in srgb, var(--ink) ${((64 * (MIN_UNSHADED_PROBABILITY - probability)) / MIN_UNSHADED_PROBABILITY).toFixed(1)}%, transparent)`;
 }
 
 export class TranslatedText {
@@ -34,7 +34,7 @@ export class TranslatedText {
    */
   show(tokens, text, { forced = null, language = '' } = {}) {
     this.close();
-    const before = this.tokens.map((token) => token.id);
+    const previousIds = this.tokens.map((token) => token.id);
     this.tokens = tokens;
     this.element.lang = language;
     const nodes = [];
@@ -49,11 +49,11 @@ export class TranslatedText {
       end = Math.max(end, last.end);
       const keys = tokens.slice(index, index + (token.pieces || 1)).map(({ key }) => key);
       const data = { place: index, ...(token.key ? { keys: keys.join(' ') } : {}) };
-      const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, readsAs(token, text));
-      word.style.setProperty('--doubt', doubtShade(token.probability) || 'transparent');
+      const word = make('span', { class: 'word', role: 'button', tabindex: nodes.length ? -1 : 0, data }, getTokenText(token, text));
+      word.style.setProperty('--doubt', formatDoubtColour(token.probability) || 'transparent');
       word.classList.toggle('joins', isJoined);
       word.classList.toggle('forced', forced === index);
-      if (!prefersReducedMotion() && before[index] !== token.id) word.classList.add('arrives');
+      if (!prefersReducedMotion() && previousIds[index] !== token.id) word.classList.add('arrives');
       if (token.probability !== undefined)
         word.setAttribute(
           'aria-label',
@@ -74,13 +74,13 @@ export class TranslatedText {
 
   listen() {
     const word = (event) => event.target.closest?.('.word');
-    // In See, the first click selects a word and the second one lists its alternatives.
-    let wasChosen = false;
+    // In the Heads tab, the first click selects a word and the second one lists its alternatives.
+    let wasSelected = false;
     this.element.addEventListener('pointerdown', (event) => {
-      wasChosen = state.tab !== 'heads' || Boolean(word(event)?.classList.contains('chosen'));
+      wasSelected = state.tab !== 'heads' || Boolean(word(event)?.classList.contains('chosen'));
     });
     this.element.addEventListener('click', (event) => {
-      if (wasChosen && word(event) && word(event) !== this.opened) this.open(word(event));
+      if (wasSelected && word(event) && word(event) !== this.opened) this.open(word(event));
       else this.close();
     });
     this.element.addEventListener('keydown', (event) => this.key(event, word(event)));

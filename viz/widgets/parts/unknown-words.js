@@ -13,7 +13,7 @@ export function unknownWords(tokens, text) {
 }
 
 /** The note on unknown words, or empty if all are known. `language`: language of the text. */
-export function unknownNote(tokens, text, language) {
+export function makeUnknownNote(tokens, text, language) {
   const words = unknownWords(tokens, text);
   return words ? fillElements(t('unknown_words'), { words: make('bdi', { lang: language }, words) }) : [];
 }

@@ -3,7 +3,7 @@
 // each link that the visitor draws.
 
 /** The words or tokens of a sentence that can be linked, {places: token positions, label}, without special tokens. */
-export function linkUnits(tokens, text, byWords) {
+export function makeLinkUnits(tokens, text, byWords) {
   const units = [];
   for (const [index, token] of tokens.entries()) {
     if (token.special) continue;
@@ -18,16 +18,16 @@ export function linkUnits(tokens, text, byWords) {
 }
 
 /** Links `[source, target]`: per target unit, the source unit with the largest weight. `shift` 1: use the next row. */
-export function attentionLinks(map, targets, sources, shift) {
+export function findAttentionLinks(map, targets, sources, shift) {
   if (!sources.length) return [];
   return targets.map((unit, target) => {
-    const weights = sources.map((source) => linkWeight(map, unit, source, shift));
+    const weights = sources.map((source) => sumLinkWeights(map, unit, source, shift));
     return [weights.indexOf(Math.max(...weights)), target];
   });
 }
 
 /** Sum of the weights from a target unit to a source unit. */
-function linkWeight({ weights, rows, columns }, { places }, source, shift) {
+function sumLinkWeights({ weights, rows, columns }, { places }, source, shift) {
   let sum = 0;
   for (const index of places) {
     const row = Math.min(index + shift, rows - 1);
@@ -37,22 +37,22 @@ function linkWeight({ weights, rows, columns }, { places }, source, shift) {
 }
 
 /** Mean weight of a head on the links of `gold`. */
-function weightOn(map, targets, sources, shift, gold) {
+function averageLinkWeight(map, targets, sources, shift, gold) {
   let sum = 0;
   for (const name of gold.keys()) {
     const [source, target] = name.split('-').map(Number);
-    sum += linkWeight(map, targets[target], sources[source], shift) / targets[target].places.length;
+    sum += sumLinkWeights(map, targets[target], sources[source], shift) / targets[target].places.length;
   }
   return gold.size ? sum / gold.size : 0;
 }
 
-const key = (source, target) => `${source}-${target}`;
+const formatLink = (source, target) => `${source}-${target}`;
 
 /** Alignment error rate, precision and recall. `gold`: map from `source-target` to whether the link is sure. */
-export function linkCounts(links, gold) {
+export function scoreLinks(links, gold) {
   const sure = [...gold.values()].filter(Boolean).length;
-  const right = links.filter(([source, target]) => gold.has(key(source, target))).length;
-  const rightAndSure = links.filter(([source, target]) => gold.get(key(source, target))).length;
+  const right = links.filter(([source, target]) => gold.has(formatLink(source, target))).length;
+  const rightAndSure = links.filter(([source, target]) => gold.get(formatLink(source, target))).length;
   const total = links.length + sure;
   return {
     rate: total ? 1 - (right + rightAndSure) / total : 0,
@@ -68,8 +68,8 @@ export function rankHeads(translation, sources, targets, gold) {
     for (let head = 0; head < translation.heads('cross'); head++) {
       const map = translation.map('cross', layer, head);
       for (const shift of [0, 1]) {
-        const weight = weightOn(map, targets, sources, shift, gold);
-        heads.push({ layer, head, shift, weight, ...linkCounts(attentionLinks(map, targets, sources, shift), gold) });
+        const weight = averageLinkWeight(map, targets, sources, shift, gold);
+        heads.push({ layer, head, shift, weight, ...scoreLinks(findAttentionLinks(map, targets, sources, shift), gold) });
       }
     }
   }
@@ -78,20 +78,24 @@ export function rankHeads(translation, sources, targets, gold) {
 
 const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;
 
-/** Parses Pharaoh format: `0-0` is a sure link, `1-2p` or `1?2` a possible one. Invalid text returns a `fault`. */
+/**
+ * Parses Pharaoh format: `0-0` is a sure link, `1-2p` or `1?2` a possible one. Returns `{ gold }`, or `{ fault, entry }` with a
+ * phrase key and the invalid entry.
+ */
 export function readPharaoh(text, sources, targets) {
   const gold = new Map();
   for (const entry of text.split(/\s+/).filter(Boolean)) {
     const [, source, sign, target, possible] = ENTRY.exec(entry) ?? [];
     if (source === undefined) return { fault: 'links_no_link', entry };
     if (Number(source) >= sources || Number(target) >= targets) return { fault: 'links_beyond', entry };
-    gold.set(key(Number(source), Number(target)), sign === '-' && !possible);
+    gold.set(formatLink(Number(source), Number(target)), sign === '-' && !possible);
   }
   return { gold };
 }
 
+/** Formats links in Pharaoh format, sorted by source. */
 export function writePharaoh(gold) {
-  const parts = [...gold].map(([name, sure]) => [...name.split('-').map(Number), sure]);
-  parts.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return parts.map(([source, target, sure]) => `${source}-${target}${sure ? '' : 'p'}`).join(' ');
+  const links = [...gold].map(([name, sure]) => [...name.split('-').map(Number), sure]);
+  links.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return links.map(([source, target, sure]) => `${source}-${target}${sure ? '' : 'p'}`).join(' ');
 }

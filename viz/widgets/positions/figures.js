@@ -124,9 +124,9 @@ export class EncodingFigures {
     } else {
       this.second.setTexts(t('positions_distance'), t('positions_distance_buckets_says'));
     }
-    this.showMap(this.first, { ...pairs, ...expandToPairs(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
+    this.showMap(this.first, { ...pairs, ...expandToMap(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
     replace(this.second.legend);
-    const lines = heads.map((line, head) => drawLine(line, head === number, form === 'buckets'));
+    const lines = heads.map((line, head) => styleLine(line, head === number, form === 'buckets'));
     this.show(this.second, lines, { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 6 }, height: this.mapHeight() });
     this.listDistances(heads, layout.xaxis3.title.text);
   }
@@ -145,9 +145,10 @@ export class EncodingFigures {
     return Math.min(MAX_MAP_HEIGHT, Math.max(MIN_MAP_HEIGHT, this.first.element.clientWidth - 8));
   }
 
-  showMap(block, trace, xaxis, yaxis, marked = null) {
+  /** `column`: column to frame, or null. */
+  showMap(block, trace, xaxis, yaxis, column = null) {
     const { template } = this.answer.figure.layout;
-    const options = { xaxis, yaxis, marked, template, height: this.mapHeight(), buckets: this.answer.form === 'buckets' };
+    const options = { xaxis, yaxis, column, template, height: this.mapHeight(), buckets: this.answer.form === 'buckets' };
     drawMap(this.plotly, block, trace, options);
   }
 
@@ -157,7 +158,7 @@ export class EncodingFigures {
 }
 
 /** Expands one value per distance to a map of all queries and keys. */
-function expandToPairs(line, positions) {
+function expandToMap(line, positions) {
   const { values } = toNumbers(line.y);
   const z = Array.from({ length: positions }, (_, query) =>
     Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]),
@@ -167,7 +168,7 @@ function expandToPairs(line, positions) {
 }
 
 /** The line of one head by distance; that of the selected head is emphasised. Buckets are drawn as steps. */
-function drawLine(line, isSelected, buckets) {
+function styleLine(line, isSelected, buckets) {
   const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
   const lineStyle = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: isSelected && !buckets ? 3 : 1.5 };
   return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: isSelected ? 1 : 0.45, line: lineStyle };

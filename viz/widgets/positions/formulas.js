@@ -23,10 +23,10 @@ export function listFormulas({ encoding, base, offset, closed }) {
 }
 
 /** The formula of an encoding as elements. */
-export const formulaLines = (answer) => listFormulas(answer).map((line) => make('div', {}, ...withScripts(line)));
+export const formulaLines = (answer) => listFormulas(answer).map((line) => make('div', {}, ...formatScripts(line)));
 
 /** Converts a line to text and elements for sub- and superscripts. */
-function withScripts(text) {
+function formatScripts(text) {
   return text
     .split(/([_^]\{[^}]*\})/)
     .filter(Boolean)

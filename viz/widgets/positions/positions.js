@@ -24,7 +24,7 @@ class PositionsTab {
     this.getEncoding = getEncoding;
     this.encoding = null;
     this.length = null;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of earlier requests
     this.cache = new Map();
     this.answer = null;
     this.build();
@@ -96,7 +96,7 @@ class PositionsTab {
 
   async load() {
     if (state.tab !== 'positions' || !state.translation) return;
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     const { theme, language } = state;
     const model = state.translation.model.name;
     if (model !== this.model) this.encoding = null; // show the encoding of a new model first
@@ -108,13 +108,13 @@ class PositionsTab {
       const [answer, plotly] = await Promise.all([this.cache.get(key) ?? callWithRetry(this.getEncoding, request), loadPlotly()]);
       if (this.cache.size >= MAX_CACHED) this.cache.delete(this.cache.keys().next().value);
       this.cache.set(key, answer);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.error.textContent = '';
       this.draw(plotly, answer);
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = faultText(error);
+      if (generation === this.generation) this.error.textContent = faultText(error);
     }
-    if (turn === this.turn) this.root.removeAttribute('aria-busy');
+    if (generation === this.generation) this.root.removeAttribute('aria-busy');
   }
 
   // ---------------------------------------------------------------- drawing

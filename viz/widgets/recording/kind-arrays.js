@@ -32,14 +32,14 @@ export function parseKind(name) {
  * @param {Record<string, NumberArray>} arrays
  * @returns {Record<string, NumberArray>}
  */
-export function kindArrays(arrays) {
+export function groupByKind(arrays) {
   const names = Object.keys(arrays).filter((name) => parseKind(name) && arrays[name].numbers.length);
   const arraysByKind = {};
   for (const kind of new Set(Object.values(KINDS_BY_NAME))) {
     const wholeName = Object.keys(KINDS_BY_NAME).find((name) => KINDS_BY_NAME[name] === kind && names.includes(name));
     const layers = names.filter((name) => parseKind(name).kind === kind && parseKind(name).layer !== null);
     layers.sort((a, b) => parseKind(a).layer - parseKind(b).layer);
-    if (wholeName) arraysByKind[kind] = wholeArray(kind, arrays[wholeName]);
+    if (wholeName) arraysByKind[kind] = removeBatchAxis(kind, arrays[wholeName]);
     else if (layers.length)
       arraysByKind[kind] = stackLayers(
         kind,
@@ -50,7 +50,7 @@ export function kindArrays(arrays) {
 }
 
 /** Validates an array [layers, heads, rows, columns]. Removes the batch axis of 1 of stacked outputs [layers, 1, heads, …]. */
-function wholeArray(kind, { shape, numbers }) {
+function removeBatchAxis(kind, { shape, numbers }) {
   const [layers, batch, ...map] = shape;
   if (shape.length !== 5) return validate(kind, { shape, numbers });
   if (batch !== 1) throw new FileError('batch', { kind, count: batch });
@@ -61,7 +61,7 @@ function wholeArray(kind, { shape, numbers }) {
 function stackLayers(kind, layers) {
   const [{ shape }] = layers;
   const isWhole = layers.length === 1 && (shape.length === 5 || (shape.length === 4 && shape[0] !== 1));
-  if (isWhole) return wholeArray(kind, layers[0]);
+  if (isWhole) return removeBatchAxis(kind, layers[0]);
   if (layers.some((layer) => String(layer.shape) !== String(shape))) throw new FileError('ragged', { kind });
   if (shape.length === 4 && shape[0] !== 1) throw new FileError('batch', { kind, count: shape[0] });
   const size = layers[0].numbers.length;
@@ -85,7 +85,7 @@ function validate(kind, array) {
 }
 
 /** Converts nested lists to an array. Throws if they are ragged. `kind`: named in the error. */
-export function flat(lists, kind) {
+export function flattenLists(lists, kind) {
   const shape = [];
   for (let inner = lists; Array.isArray(inner) && shape.length < 6; inner = inner[0]) shape.push(inner.length);
   const count = shape.reduce((product, size) => product * size, 1);

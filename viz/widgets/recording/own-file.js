@@ -8,8 +8,8 @@ import { FilePicker } from '../parts/filepicker.js';
 import { saveBytes } from '../parts/save.js';
 import { FileError } from './npz.js';
 import { parseFile } from './parse-file.js';
-import { RecordingView, initialState } from './recording-view.js';
-import { sampleFile } from './sample-file.js';
+import { RecordingView, createViewStore } from './recording-view.js';
+import { makeSampleFile } from './sample-file.js';
 
 const FILE_TYPES = ['.npz', '.json'];
 const RECIPE = [
@@ -27,13 +27,13 @@ export async function mount({ element }) {
 class OwnFile {
   constructor(root) {
     this.view = null;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard files opened earlier
     this.description = make('p', { class: 'lead' });
     this.picker = new FilePicker(FILE_TYPES.join(), (file) => this.open(file));
     const link = (onClick) => make('button', { type: 'button', class: 'link', onclick: onClick });
-    this.sampleButton = link(() => this.open(sampleFile(state.translation)));
+    this.sampleButton = link(() => this.open(makeSampleFile(state.translation)));
     this.saveButton = link(() => {
-      const file = sampleFile(state.translation);
+      const file = makeSampleFile(state.translation);
       saveBytes(file.name, [file], file.type);
     });
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -48,24 +48,24 @@ class OwnFile {
     };
     mountDropTarget(show);
     // Other views dispatch this event to open a file, or the sample if `detail` has none.
-    addEventListener('headlight-file', ({ detail }) => show(detail.file ?? sampleFile(state.translation)));
+    addEventListener('headlight-file', ({ detail }) => show(detail.file ?? makeSampleFile(state.translation)));
     on(['tab', 'language', 'translation'], () => this.draw());
     this.draw();
   }
 
   async open(file) {
     if (!file) return;
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     this.error.textContent = '';
     try {
       const recording = await parseFile(file);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.clear();
       const element = make('section', { class: 'headlight headlight-recorded' });
       this.content.replaceChildren(element);
-      this.view = new RecordingView(element, recording, { store: initialState(recording), handlesKeys: () => state.tab === 'own' });
+      this.view = new RecordingView(element, recording, { store: createViewStore(recording), handlesKeys: () => state.tab === 'own' });
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.clear(); // otherwise the previous file's maps would seem to be this file's
       if (!(error instanceof FileError)) console.error(error);
       const { word, values } = error instanceof FileError ? error : new FileError('broken');

@@ -3,9 +3,9 @@
 import { MAP_KINDS, Recording } from '../core/recording.js';
 import { axisSide } from '../core/translation.js';
 import { toLevel } from '../core/weight-decoding.js';
-import { PICTURE_NAMES, filePicture, pictureArray } from './file-picture.js';
+import { PICTURE_NAMES, parsePicture, convertPicture } from './file-picture.js';
 import { FileError, MAX_BYTES, MAX_CHARACTERS, MAX_WEIGHTS, parseNpy, unzip } from './npz.js';
-import { MAX_HEADS, flat, kindArrays, parseKind } from './kind-arrays.js';
+import { MAX_HEADS, flattenLists, groupByKind, parseKind } from './kind-arrays.js';
 
 const MAX_LABEL_CHARACTERS = 16;
 const MAX_NAMES = 8; // array names in an error message
@@ -14,30 +14,34 @@ const SUM_TOLERANCE = 1e-3; // maximum deviation of a row's sum from 1, without 
 const WORD_MARK = /^[Ġ▁]/; // a space before the word, in byte-level and SentencePiece vocabularies
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
-/** @param {File} file */
+/**
+ * Parses a file. Throws a `FileError` if it is invalid.
+ * @param {File} file
+ */
 export async function parseFile(file) {
   if (file.size > MAX_BYTES) throw new FileError('too_large', { limit: MAX_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const { names, arrays, texts, picture } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes, file.name);
-  const kinds = kindArrays(arrays);
+  const { names, arrays, texts, picture } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await readArchive(bytes) : readJson(bytes, file.name);
+  const kinds = groupByKind(arrays);
   if (!Object.keys(kinds).length) throw new FileError(names.length ? 'no_attention' : 'empty', { names: formatNames(names) });
   return buildRecording(kinds, { ...texts, ...picture }, file.name.replace(/\.\w+$/, ''));
 }
 
-async function fromArchive(bytes) {
+/** Names, arrays and texts by name, and the picture's arrays of an `.npz` file. */
+async function readArchive(bytes) {
   const [names, arrays, texts, picture] = [[], {}, {}, {}];
   let layers = 0;
   const isNeeded = (file) => {
     const name = file.replace(/\.npy$/, '');
     names.push(name);
-    if (name === file || !(parseKind(name) || NAMES.includes(name) || PICTURE_NAMES.includes(name))) return false;
+    if (name === file || !(parseKind(name) || TEXT_NAMES.includes(name) || PICTURE_NAMES.includes(name))) return false;
     if (++layers > MAX_HEADS) throw new FileError('many_heads', { kind: parseKind(name)?.kind ?? 'self', count: layers, limit: MAX_HEADS });
     return true;
   };
   for (const [file, content] of await unzip(bytes, isNeeded)) {
     const name = file.slice(0, -4);
-    const array = NAMES.includes(name) ? parseNames(content) : parseNpy(content);
-    if (!NAMES.includes(name)) {
+    const array = TEXT_NAMES.includes(name) ? parseNames(content) : parseNpy(content);
+    if (!TEXT_NAMES.includes(name)) {
       const target = PICTURE_NAMES.includes(name) ? picture : arrays;
       target[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
     } else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
@@ -46,10 +50,11 @@ async function fromArchive(bytes) {
   return { names, arrays, texts, picture };
 }
 
-const SOURCE_NAMES = ['tokens', 'source_tokens', 'input_tokens'];
-const NAMES = [...SOURCE_NAMES, 'target_tokens', 'decoder_tokens', 'source', 'translation'];
+const SOURCE_TOKEN_NAMES = ['tokens', 'source_tokens', 'input_tokens'];
+const TEXT_NAMES = [...SOURCE_TOKEN_NAMES, 'target_tokens', 'decoder_tokens', 'source', 'translation'];
 
-function fromJson(bytes, name) {
+/** The same as `readArchive`, for a JSON file with nested lists. `name`: file name. */
+function readJson(bytes, name) {
   let values;
   try {
     values = JSON.parse(new TextDecoder().decode(bytes));
@@ -59,11 +64,11 @@ function fromJson(bytes, name) {
   if (values === null || typeof values !== 'object') throw new FileError('no_such_file');
   const names = Array.isArray(values) ? [] : Object.keys(values);
   const arrayNames = names.filter((name) => parseKind(name) && Array.isArray(values[name]));
-  const arrays = Object.fromEntries(arrayNames.map((name) => [name, flat(values[name], parseKind(name).kind)]));
+  const arrays = Object.fromEntries(arrayNames.map((name) => [name, flattenLists(values[name], parseKind(name).kind)]));
   const picture = Object.fromEntries(
-    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, pictureArray(values[name])]),
+    PICTURE_NAMES.filter((name) => names.includes(name)).map((name) => [name, convertPicture(values[name])]),
   );
-  return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])), picture };
+  return { names, arrays, texts: Object.fromEntries(TEXT_NAMES.map((name) => [name, values[name]])), picture };
 }
 
 /** Parses an array of texts. An array of Python objects has a separate error message. */
@@ -93,18 +98,18 @@ function buildRecording(arrays, values, name) {
     const { shape, numbers: weights } = arrays[kind];
     numbers[kind] = quantise(kind, weights);
     const causal = ['decoder', 'self'].includes(kind) && isCausal(shape, weights);
-    recordedKinds[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? causalMask(shape[2]) : null };
-    const unnormalised = unnormalisedRows(shape, weights);
+    recordedKinds[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? formatCausalMask(shape[2]) : null };
+    const unnormalised = summariseUnnormalisedRows(shape, weights);
     if (unnormalised) remarks.push(['sums', { kind, ...unnormalised }]);
   }
-  const lengths = sideLengths(recordedKinds, kinds);
-  const source = tokensFromNames(SOURCE_NAMES.map((name) => values[name]).find(Boolean), values.source, lengths.source);
-  const target = tokensFromNames(values.target_tokens, values.translation, lengths.target);
-  const before =
-    values.decoder_tokens && kinds.includes('decoder') ? tokensFromNames(values.decoder_tokens, target.text, lengths.target) : null;
-  const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? filePicture(values, lengths.source) : null;
+  const lengths = countTokens(recordedKinds, kinds);
+  const source = makeTokens(SOURCE_TOKEN_NAMES.map((name) => values[name]).find(Boolean), values.source, lengths.source);
+  const target = makeTokens(values.target_tokens, values.translation, lengths.target);
+  const decoderInput =
+    values.decoder_tokens && kinds.includes('decoder') ? makeTokens(values.decoder_tokens, target.text, lengths.target) : null;
+  const picture = kinds.some((kind) => axisSide(kind, 'columns') === 'source') ? parsePicture(values, lengths.source) : null;
   const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
-  return new Recording({ name, kinds: recordedKinds, remarks, ...texts, before: before?.tokens ?? null, picture }, numbers);
+  return new Recording({ name, kinds: recordedKinds, remarks, ...texts, before: decoderInput?.tokens ?? null, picture }, numbers);
 }
 
 /** Converts weights to levels. Throws if a weight is not in [0, 1]. */
@@ -123,10 +128,11 @@ function isCausal([, , rows, columns], weights) {
 }
 
 /** The `allowed` text of a causal mask. */
-const causalMask = (size) => Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
+const formatCausalMask = (size) =>
+  Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
 
 /** Number of rows whose sum is not 1, with the lowest and the highest sum; null if all sums are 1. */
-function unnormalisedRows([, , , columns], weights) {
+function summariseUnnormalisedRows([, , , columns], weights) {
   const sums = [];
   for (let start = 0; start < weights.length; start += columns) {
     let sum = 0;
@@ -140,7 +146,7 @@ function unnormalisedRows([, , , columns], weights) {
 }
 
 /** Token counts of source and target. Throws if arrays disagree. */
-function sideLengths(recordedKinds, kinds) {
+function countTokens(recordedKinds, kinds) {
   const lengths = { source: 0, target: 0 };
   for (const kind of kinds) {
     for (const [axis, dimension] of /** @type {[string, number][]} */ ([
@@ -157,19 +163,19 @@ function sideLengths(recordedKinds, kinds) {
 }
 
 /** Locates tokens in the text, else in their joined names. Tokens without names in the file are numbered. */
-function tokensFromNames(fileNames, text, count) {
+function makeTokens(fileNames, text, count) {
   const names = fileNames ?? Array.from({ length: count }, (_, index) => String(index + 1));
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) throw new FileError('no_names');
   if (names.length !== count) throw new FileError('sizes', { first: names.length, second: count });
   const characters = names.reduce((sum, name) => sum + name.length, typeof text === 'string' ? text.length : 0);
   if (characters > MAX_CHARACTERS) throw new FileError('long_texts', { limit: MAX_CHARACTERS / 1e6 });
-  const joined = names.filter((name) => !SPECIAL.test(name)).join(' ');
-  return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joined) || wordTokens(names, joined);
+  const joinedNames = names.filter((name) => !SPECIAL.test(name)).join(' ');
+  return (typeof text === 'string' && locateTokens(names, text)) || locateTokens(names, joinedNames) || makeWordTokens(names, joinedNames);
 }
 
 /** Makes each name a word, if the names cannot be located in the joined text because they are empty or spaces. */
-function wordTokens(names, text) {
-  return { tokens: names.map((name, word) => token(name, { start: 0, end: 0, word })), text };
+function makeWordTokens(names, text) {
+  return { tokens: names.map((name, word) => makeToken(name, { start: 0, end: 0, word })), text };
 }
 
 function locateTokens(names, text) {
@@ -183,16 +189,16 @@ function locateTokens(names, text) {
     const last = tokens.at(-1);
     if (nameLetters.length && nameLetters.every((letter, index) => letters[start + index] === letter)) {
       if (last && (start > last.end || !/\p{L}/u.test(nameLetters[0]))) word++;
-      tokens.push(token(name, { start, end: start + nameLetters.length, word }));
+      tokens.push(makeToken(name, { start, end: start + nameLetters.length, word }));
       end = start + nameLetters.length;
     } else if (last && !last.special && last.name === name) tokens.push({ ...last });
-    else if (SPECIAL.test(name)) tokens.push(token(name, { start: end, end, word: null, special: true }));
+    else if (SPECIAL.test(name)) tokens.push(makeToken(name, { start: end, end, word: null, special: true }));
     else return null;
   }
   return { tokens, text };
 }
 
-function token(name, fields) {
+function makeToken(name, fields) {
   const word = name.replace(WORD_MARK, '') || name;
   const letters = [...word.replace(/\s/g, '␣')];
   const label = letters.length > MAX_LABEL_CHARACTERS ? `${letters.slice(0, MAX_LABEL_CHARACTERS - 1).join('')}…` : letters.join('');

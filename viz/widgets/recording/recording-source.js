@@ -15,7 +15,7 @@ export class RecordingSource extends TranslationSource {
   }
 
   /** Layer numbers in the model, of the first kind. */
-  get numbers() {
+  get layerNumbers() {
     return this.recording.recorded[this.kinds[0]].layers;
   }
 
@@ -47,7 +47,7 @@ export class RecordingSource extends TranslationSource {
   }
 
   headName({ layer, head }) {
-    return headName(typeof layer === 'number' ? this.numbers[layer] : layer, head);
+    return headName(typeof layer === 'number' ? this.layerNumbers[layer] : layer, head);
   }
 
   kindText(kind) {

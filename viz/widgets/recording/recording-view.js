@@ -2,7 +2,7 @@
 
 import { Recording } from '../core/recording.js';
 import { make, isNarrow, replace } from '../core/dom.js';
-import { LEVEL_OF_ONE, decodeCodes } from '../core/weight-decoding.js';
+import { MAX_LEVEL, decodeCodes } from '../core/weight-decoding.js';
 import { DEFAULTS, on as onPage, pageStore } from '../core/state.js';
 import { VIEW_STATE, createStore } from '../core/store.js';
 import { t } from '../core/i18n.js';
@@ -17,7 +17,7 @@ const PICTURE_FIELDS = ['row', 'column', 'hoverRow', 'hoverColumn', 'preview', '
 const BATCH_MS = 80; // milliseconds during which loaded thumbnails are collected before they are drawn
 
 /** Creates the store for a view of a recording. */
-export function initialState(recording, changes = {}) {
+export function createViewStore(recording, changes = {}) {
   const { tab, interventions, ...displayOptions } = DEFAULTS;
   const kind = recording.kinds.includes('cross') ? 'cross' : recording.kinds[0];
   const fields = {
@@ -36,7 +36,7 @@ export function initialState(recording, changes = {}) {
 
 export class RecordingView {
   /**
-   * `store`: created by `initialState`; `handlesKeys()`: whether the view handles keys now; `name`: heading of the view.
+   * `store`: created by `createViewStore`; `handlesKeys()`: whether the view handles keys now; `name`: heading of the view.
    * @param {HTMLElement} element
    * @param {Recording} recording
    * @param {{ store: import('../core/store.js').Store, handlesKeys?: () => boolean, name?: string }} options
@@ -108,10 +108,10 @@ export class RecordingView {
   }
 }
 
-/** Inflates and decodes the maps of a kind; `LEVEL_OF_ONE` is a weight of one. */
-export async function inflate(bytes) {
+/** Inflates and decodes the maps of a kind to integer weights, in units of 1 / `MAX_LEVEL`. */
+export async function inflateMaps(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return decodeCodes(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-export { LEVEL_OF_ONE, Recording };
+export { MAX_LEVEL, Recording };

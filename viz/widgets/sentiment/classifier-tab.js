@@ -8,7 +8,7 @@ import { LANGUAGES } from '../core/languages.js';
 import { on, set, state } from '../core/state.js';
 import { fourDecimals, signed, threeDecimals } from '../core/map-view.js';
 import { errorText, t } from '../core/i18n.js';
-import { unknownNote } from '../parts/unknown-words.js';
+import { makeUnknownNote } from '../parts/unknown-words.js';
 import { ReviewHeads } from './review-heads.js';
 import { ClassBars, className, defaultClass, predictedClasses, isPair, verdictName } from './class-bars.js';
 import { ClassifierMenu } from './classifier-menu.js';
@@ -262,7 +262,7 @@ class ClassifierTab {
     const description = [contributions ? t('sentiment_sum', values) : '', truncated ? t('sentiment_truncated') : ''];
     if (review.unlinked) description.push(t('sentiment_unlinked'));
     this.sum.textContent = description.filter(Boolean).join(LANGUAGES[state.language].gap);
-    replace(this.unread, ...unknownNote(review.tokens, review.text, review.language));
+    replace(this.unread, ...makeUnknownNote(review.tokens, review.text, review.language));
   }
 
   async drawReview() {

@@ -1,8 +1,8 @@
 // The source of a head view for a review (see headview/translation-source.js). Long reviews only have average rows.
 
-import { decodeWeights, LEVEL_OF_ONE } from '../core/weight-decoding.js';
+import { decodeWeights, MAX_LEVEL } from '../core/weight-decoding.js';
 import { make, fillElements } from '../core/dom.js';
-import { formatCertain, errorBound, fourDecimals, rowWeights } from '../core/map-view.js';
+import { formatCertain, computeErrorBound, fourDecimals, getRowWeights } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
@@ -26,7 +26,7 @@ export class ReviewSource {
     const base = { kind: 'encoder', rows, columns: tokens };
     const numbers = mapped ? decodeWeights(review.attention.letters) : null;
     const size = tokens.length ** 2;
-    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / LEVEL_OF_ONE);
+    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / MAX_LEVEL);
     const headViews = Array.from({ length: layers * heads }, (_, position) => {
       const [layer, head] = [Math.floor(position / heads), position % heads];
       const average = Float32Array.from(review.received[layer][head]);
@@ -101,8 +101,8 @@ export class ReviewSource {
   /** Caption of the values that shade the text. */
   captionElements(view, { rows, columns }) {
     if (rows) {
-      const strongest = maxWeight(rowWeights(view, rows[0]));
-      const maximum = formatCertain(strongest, errorBound(view, strongest, [rows[0]], [0]));
+      const strongest = maxWeight(getRowWeights(view, rows[0]));
+      const maximum = formatCertain(strongest, computeErrorBound(view, strongest, [rows[0]], [0]));
       return fillElements(t('sentiment_row', { most: maximum }), this.token(view, 'rows', rows));
     }
     if (columns) return fillElements(t('sentiment_column'), this.token(view, 'columns', columns));

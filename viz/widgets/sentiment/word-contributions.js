@@ -7,7 +7,7 @@ import { state } from '../core/state.js';
 import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { tokenElements } from '../headview/token-strips.js';
 import { className, isPair, directionName } from './class-bars.js';
 import { wordBars } from './word-bars.js';
@@ -107,7 +107,7 @@ export class WordContributions {
     const maximum = threeDecimals(this.maxValue);
     const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[classIndex])];
     for (const part of [this.legend, this.lists, this.readout, this.details]) part.hidden = !method;
-    replace(this.legend, colourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
+    replace(this.legend, makeColourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
     replace(this.lists, this.list(words, -1), this.list(words, 1));
     this.showValue(null);
     this.fill();

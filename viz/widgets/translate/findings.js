@@ -54,7 +54,7 @@ export class Findings {
   }
 
   draw() {
-    const isDone = this.latest.shownKey === this.key;
+    const isDone = this.latest.loadedKey === this.key;
     this.status.textContent = isDone && !this.findings.length ? t('scan_none') : '';
     if (isDone) replace(this.list, ...this.findings.map((finding) => make('li', {}, this.button(finding))));
   }

@@ -4,7 +4,7 @@
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
-import { unknownNote } from '../parts/unknown-words.js';
+import { makeUnknownNote } from '../parts/unknown-words.js';
 
 const MAX_OFFERS = 3; // maximum number of suggestions
 
@@ -21,21 +21,21 @@ export class LanguageHint {
     const { translation, busy } = state;
     const current = !busy && translation?.request.text === this.getText() ? translation : null;
     const hint = current?.hint;
-    const unknownWords = current ? unknownNote(current.source, current.source_text, current.model.source) : [];
+    const unknownWords = current ? makeUnknownNote(current.source, current.source_text, current.model.source) : [];
     const adaptations = current?.adaptations ?? [];
     const key = JSON.stringify([hint, adaptations, unknownWords.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;
     this.key = key;
     replace(
       this.element,
-      ...(hint ? this.offerElements(hint) : []),
+      ...(hint ? this.makeOffers(hint) : []),
       adaptations.length ? make('span', { class: 'unread' }, adaptations.map((name) => t(`adaptation_${name}`)).join(sentenceGap())) : null,
       unknownWords.length ? make('span', { class: 'unread' }, ...unknownWords) : null,
     );
   }
 
   /** The detected language, and buttons for models that translate from it. */
-  offerElements(hint) {
+  makeOffers(hint) {
     const detected = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MAX_OFFERS).map((offer, index) => this.button(offer, index));
     const description = buttons.length ? detected : `${detected} ${t('hint_reads', { name: languageName(hint.reads) })}`;

@@ -27,15 +27,15 @@ function loadSetting() {
   }
 }
 
-function saveSetting(choice) {
+function saveSetting(setting) {
   try {
-    localStorage.setItem(STORAGE_KEY, choice);
+    localStorage.setItem(STORAGE_KEY, setting);
   } catch {
     // Storage is blocked: the setting lasts for this visit.
   }
 }
 
-const savesData = () =>
+const shouldSaveData = () =>
   Boolean(/** @type {any} */ (navigator).connection?.saveData) || matchMedia('(prefers-reduced-data: reduce)').matches;
 
 export class Live {
@@ -51,8 +51,8 @@ export class Live {
     this.send = send;
     this.cancelRequest = cancelRequest;
     this.model = model;
-    this.choice = loadSetting();
-    this.composing = false; // whether an input method is composing
+    this.setting = loadSetting();
+    this.isComposing = false; // whether an input method is composing
     /** @type {Timer | undefined} of the next check */
     this.timer = undefined;
     /** @type {Timer | undefined} of the full translation */
@@ -80,13 +80,13 @@ export class Live {
   }
 
   get isOn() {
-    if (this.choice) return this.choice === 'on';
-    return !savesData() && !this.pace.isPaused(this.model());
+    if (this.setting) return this.setting === 'on';
+    return !shouldSaveData() && !this.pace.isPaused(this.model());
   }
 
   choose(isOn) {
-    this.choice = isOn ? 'on' : 'off';
-    saveSetting(this.choice);
+    this.setting = isOn ? 'on' : 'off';
+    saveSetting(this.setting);
     this.pause = DEBOUNCE_MS;
     this.noteKey = '';
     if (isOn) this.maybeSend();
@@ -139,7 +139,7 @@ export class Live {
 
   sendFull() {
     const { text } = this.field;
-    if (!this.isOn || this.composing || this.inFlight || text !== this.currentSentence()) return;
+    if (!this.isOn || this.isComposing || this.inFlight || text !== this.currentSentence()) return;
     this.startRequest(text, true);
   }
 
@@ -247,7 +247,7 @@ export class Live {
   }
 
   onComposition(isComposing) {
-    this.composing = isComposing;
+    this.isComposing = isComposing;
     this.onInput();
   }
 
@@ -258,9 +258,9 @@ export class Live {
    */
   schedule() {
     const isPending = this.timer !== undefined && this.pause > DEBOUNCE_MS;
-    if (isPending && !this.composing) return;
+    if (isPending && !this.isComposing) return;
     clearTimeout(this.timer);
-    this.timer = this.composing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
+    this.timer = this.isComposing ? undefined : setTimeout(() => this.maybeSend(), this.pause);
   }
 
   setPause(pause, word = 'live_busy') {
@@ -273,7 +273,7 @@ export class Live {
     this.box.checked = this.isOn;
     this.label.textContent = t('live');
     this.element.title = t('live_says');
-    const isPaused = !this.choice && !savesData() && this.pace.isPaused(this.model());
+    const isPaused = !this.setting && !shouldSaveData() && this.pace.isPaused(this.model());
     const word = isPaused ? 'live_slow' : this.isOn ? this.noteKey : '';
     const description = word ? t(word) : '';
     if (this.description.textContent !== description) this.description.textContent = description;

@@ -2,7 +2,7 @@
 
 import { make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
-import { unsupportedText } from '../parts/unsupported-rules.js';
+import { formatUnsupported } from '../parts/unsupported-rules.js';
 import { connectHub, hubClient } from './hub-client.js';
 import { LanguagePicker } from './language-picker.js';
 import { ModelMenu } from './model-menu.js';
@@ -118,6 +118,6 @@ export class ModelChooser {
   draw() {
     this.menu.draw(this.currentModel());
     for (const language of this.languages) language.draw(state.translation?.model);
-    this.rules.textContent = unsupportedText(state.translation?.model);
+    this.rules.textContent = formatUnsupported(state.translation?.model);
   }
 }

@@ -6,8 +6,8 @@ import { t } from '../core/i18n.js';
 
 /** Functions that create a control by kind of option: {input, event, read(), write(value)}. */
 const CONTROLS = {
-  whole: ({ low, high }) => numberControl({ min: low, max: high, step: 1 }),
-  real: ({ low, high, step }) => numberControl({ min: low, max: high, step }),
+  whole: ({ low, high }) => makeNumberControl({ min: low, max: high, step: 1 }),
+  real: ({ low, high, step }) => makeNumberControl({ min: low, max: high, step }),
   switch: () => {
     const input = make('input', { type: 'checkbox' });
     return { input, event: 'change', read: () => input.checked, write: (value) => (input.checked = Boolean(value)) };
@@ -20,7 +20,7 @@ const CONTROLS = {
   },
 };
 
-function numberControl(limits) {
+function makeNumberControl(limits) {
   const input = make('input', { type: 'number', class: 'numeric', ...limits });
   const read = () => (input.value.trim() === '' ? undefined : Number(input.value));
   return { input, event: 'input', read, write: (value) => (input.value = value ?? '') };
@@ -29,7 +29,7 @@ function numberControl(limits) {
 export function mountOptions(config, submit) {
   const element = make('div', { class: 'options', id: 'options', hidden: true });
   const fields = {};
-  const changed = new Set(); // set by the visitor; kept when the model changes
+  const changedNames = new Set(); // set by the visitor; kept when the model changes
   // A shared line for all number errors; its height is fixed, so that the layout does not shift.
   const errors = make('div', { class: 'faults' });
   const add = (name, input, className = '') => {
@@ -46,7 +46,9 @@ export function mountOptions(config, submit) {
     const control = CONTROLS[row.kind](row);
     control.input.dataset.field = name;
     control.write(config.defaults[name]);
-    control.input.addEventListener(control.event, () => (control.read() === undefined ? changed.delete(name) : changed.add(name)));
+    control.input.addEventListener(control.event, () =>
+      control.read() === undefined ? changedNames.delete(name) : changedNames.add(name),
+    );
     add(name, control.input);
     Object.assign(fields[name], control);
   }
@@ -76,7 +78,7 @@ export function mountOptions(config, submit) {
   weight?.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
   for (const input of [temperature.input, beam.input, target]) input.addEventListener('input', updateControls);
   const setOption = (name, value) => {
-    changed.add(name);
+    changedNames.add(name);
     fields[name].write(value);
   };
 
@@ -85,7 +87,7 @@ export function mountOptions(config, submit) {
     /** Options of a request: the model's known defaults, overridden by the visitor's changes. */
     values(model) {
       const values = { ...state.modelDefaults[model] };
-      for (const name of changed) values[name] = fields[name].read();
+      for (const name of changedNames) values[name] = fields[name].read();
       if (values.temperature > 0) values.beam_size = 1; // sampling needs a beam of 1
       return { ...values, target: target.value.trim() || null, prefix: null };
     },
@@ -95,8 +97,8 @@ export function mountOptions(config, submit) {
     },
     /** Reset one option, or all of them, to the model's defaults. */
     resetOption(name) {
-      if (name) changed.delete(name);
-      else changed.clear();
+      if (name) changedNames.delete(name);
+      else changedNames.clear();
     },
     /** Show the options of a request or link; numbers that are known only after the translation stay empty. */
     set(values) {
@@ -111,7 +113,7 @@ export function mountOptions(config, submit) {
       hasReverseModel = defaults.back_weight > 0;
       for (const name of names) {
         const isFixedBySampling = fields[name] === beam && beam.input.disabled;
-        if (!changed.has(name) && !isFixedBySampling && name in defaults) fields[name].write(defaults[name]);
+        if (!changedNames.has(name) && !isFixedBySampling && name in defaults) fields[name].write(defaults[name]);
       }
       updateControls();
     },

@@ -24,14 +24,14 @@ export class Pace {
     }
     this.slowCounts.set(name, (this.slowCounts.get(name) ?? 0) + 1);
     if (this.slowCounts.get(name) < MIN_SLOW_ANSWERS || this.isPaused(name)) return;
-    const pause = this.pauses.get(name) ?? FIRST_PAUSE_MS;
-    this.pauses.set(name, Math.min(MAX_PAUSE_MS, 2 * pause));
+    const delay = this.pauses.get(name) ?? FIRST_PAUSE_MS;
+    this.pauses.set(name, Math.min(MAX_PAUSE_MS, 2 * delay));
     this.timers.set(
       name,
       setTimeout(() => {
         this.end(name);
         this.onResume();
-      }, pause),
+      }, delay),
     );
   }
 

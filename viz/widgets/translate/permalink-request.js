@@ -1,15 +1,15 @@
 // Requests and selections from permalinks, with fallbacks for missing models and options.
 
-import { selectionFor, parsePermalink, clampSelection } from '../core/permalink.js';
+import { chooseSelection, parsePermalink, clampSelection } from '../core/permalink.js';
 import { NO_SELECTION, state } from '../core/state.js';
 import { defaultHead } from '../core/default-head.js';
-import { informativeRow } from '../core/selection.js';
+import { findInformativeRow } from '../core/selection.js';
 import { remapPins, remapWord } from '../core/pins.js';
 
-const NOTHING_CHOSEN = { ...NO_SELECTION, word: null, rival: null };
+const EMPTY_SELECTION = { ...NO_SELECTION, word: null, rival: null };
 
 /** The full request of a permalink with a sentence or a model; null if it has neither. */
-export function requestFromLink(request, defaults, example) {
+export function makeLinkRequest(request, defaults, example) {
   const text = request.text ?? example?.text ?? (request.model && state.translation?.request.text);
   if (!text) return null;
   const { model = defaults.model, source_language = '', target_language = '' } = request;
@@ -33,7 +33,7 @@ export function isSameRequest(expected, actual = {}) {
 }
 
 /** The default of a request field, or `undefined` if the field already has this value. */
-export function fallbackFor(request, field, defaults) {
+export function getFallback(request, field, defaults) {
   const value = { ...defaults, ...state.modelDefaults[request.model] }[field];
   return request[field] === value ? undefined : value;
 }
@@ -42,12 +42,12 @@ export function fallbackFor(request, field, defaults) {
  * The selection for a new translation: from the permalink, or else the current head if it exists, with the most
  * informative row of a new sentence. After a change of model, its default head is selected.
  */
-export function initialSelection(translation, linkedSelection) {
-  const before = state.translation;
-  const first = !before;
-  if (before && !linkedSelection && before.model.name !== translation.model.name && translation.tensors.cross) {
-    return withInformativeRow(translation, {
-      ...NOTHING_CHOSEN,
+export function chooseInitialSelection(translation, linkedSelection) {
+  const previous = state.translation;
+  const isFirst = !previous;
+  if (previous && !linkedSelection && previous.model.name !== translation.model.name && translation.tensors.cross) {
+    return addInformativeRow(translation, {
+      ...EMPTY_SELECTION,
       pinned: null,
       besideHead: null,
       lastHeads: {},
@@ -55,28 +55,28 @@ export function initialSelection(translation, linkedSelection) {
       ...defaultHead(translation),
     });
   }
-  const linked = first ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
-  const keepsShape = !before || sameShape(before, translation);
-  if (linked) return { ...(keepsShape ? {} : NOTHING_CHOSEN), ...selectionFor(translation, linked) };
-  return keepsShape ? clampSelection(translation, state) : withInformativeRow(translation, NOTHING_CHOSEN);
+  const link = isFirst ? parsePermalink() : linkedSelection; // the first translation of the page uses the permalink
+  const keepsTokens = !previous || hasSameTokens(previous, translation);
+  if (link) return { ...(keepsTokens ? {} : EMPTY_SELECTION), ...chooseSelection(translation, link) };
+  return keepsTokens ? clampSelection(translation, state) : addInformativeRow(translation, EMPTY_SELECTION);
 }
 
 /** Add the most informative row to a selection. */
-function withInformativeRow(translation, selection) {
+function addInformativeRow(translation, selection) {
   const clamped = { ...selection, ...clampSelection(translation, { ...state, ...selection }) };
-  return { ...clamped, row: informativeRow(translation, clamped, state) };
+  return { ...clamped, row: findInformativeRow(translation, clamped, state) };
 }
 
-const ids = (tokens) => tokens.map((token) => token.id).join();
-const sameShape = (a, b) => ids(a.source) === ids(b.source) && ids(a.target) === ids(b.target);
+const joinIds = (tokens) => tokens.map((token) => token.id).join();
+const hasSameTokens = (a, b) => joinIds(a.source) === joinIds(b.source) && joinIds(a.target) === joinIds(b.target);
 
 /**
  * The selection after a live answer: pins stay with their words unless the model has changed. If none is left, the
  * most informative row is selected, so that the headline can describe it.
  */
-export function liveSelection(before, translation) {
-  if (before?.model.name !== translation.model.name) return initialSelection(translation, null);
-  const pins = { ...remapPins(before, translation, state), ...remapWord(before, translation, state) };
+export function chooseLiveSelection(previous, translation) {
+  if (previous?.model.name !== translation.model.name) return chooseInitialSelection(translation, null);
+  const pins = { ...remapPins(previous, translation, state), ...remapWord(previous, translation, state) };
   const selection = { hoverRow: null, hoverColumn: null, written: null, ...pins };
-  return selection.row === null && selection.column === null ? withInformativeRow(translation, selection) : selection;
+  return selection.row === null && selection.column === null ? addInformativeRow(translation, selection) : selection;
 }

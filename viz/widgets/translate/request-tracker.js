@@ -55,11 +55,12 @@ export class RequestTracker {
   }
 
   /**
-   * Whether to handle a message: it belongs to the latest request. A deferred answer is fetched instead.
+   * Whether to handle a message: it belongs to the latest request and is not a deferred answer, which is fetched. Updates
+   * the queue position and the watchdog.
    * @param {TranslationMessage} message
    * @returns {message is Exclude<TranslationMessage, import('messages').ParcelMessage>}
    */
-  accepts(message) {
+  shouldHandle(message) {
     // The first translation has no number, and Gradio may set it again after an early request.
     if ((message.turn ?? 0) !== this.number) return false;
     queueStatus.setPosition(this, message.what === 'waiting' ? message.before : null);
@@ -73,7 +74,7 @@ export class RequestTracker {
    * If the server is busy, schedule a retry and return true.
    * @param {import('messages').ErrorMessage} message
    */
-  retriesLater(message) {
+  scheduleBusyRetry(message) {
     if (!isBusy(message)) return false;
     const resend = () => {
       this.send(this.request, false);
@@ -84,11 +85,11 @@ export class RequestTracker {
     return true;
   }
 
-  /** Run `then` after `pause` milliseconds; a pause of `null` cancels it. */
-  scheduleRetry(pause, then = () => {}) {
+  /** Calls `resend` after `delay` milliseconds; a delay of `null` cancels the retry. */
+  scheduleRetry(delay, resend = () => {}) {
     clearTimeout(this.retryTimer);
-    this.retryTimer = pause === null ? undefined : setTimeout(then, pause);
-    queueStatus.setRetry(this, pause);
+    this.retryTimer = delay === null ? undefined : setTimeout(resend, delay);
+    queueStatus.setRetry(this, delay);
   }
 
   /** The request failed: its connection broke or the server is unreachable. Live requests are retried silently. */

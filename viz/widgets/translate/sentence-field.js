@@ -2,17 +2,17 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/i18n.js';
-import { typedPositions } from './typed-positions.js';
+import { locateTypedPositions } from './typed-positions.js';
 
-const [MEDIUM_FROM, SMALL_FROM] = [110, 240]; // characters above which the font gets smaller
+const [MAX_LARGE_CHARACTERS, MAX_MEDIUM_CHARACTERS] = [110, 240]; // longer sentences have a smaller font
 
 /**
  * Splits a typed text into elements of its tokens and the text between them. Spans are wrapped in `mark` elements.
  * @param {string} typed
  * @param {{ text: string, spans: [number, number][], tokens: import('../core/translation.js').Token[] }} overlay
  */
-function overlayParts(typed, { text, spans, tokens }) {
-  const positions = typedPositions(text, typed);
+function makeOverlayNodes(typed, { text, spans, tokens }) {
+  const positions = locateTypedPositions(text, typed);
   if (!positions) return [];
   const { starts, ends } = positions;
   const units = [0];
@@ -26,27 +26,27 @@ function overlayParts(typed, { text, spans, tokens }) {
     if (Number(piece) > 0 && words.length) words[words.length - 1].keys += ` ${key}`;
     else words.push({ start: starts[start], end: ends[end], keys: key, unknown });
   }
-  const partsBetween = (from, to) => {
-    const parts = [];
-    let offset = from;
+  const makeNodes = (rangeStart, rangeEnd) => {
+    const nodes = [];
+    let offset = rangeStart;
     for (const { start, end, keys, unknown } of words) {
-      const [first, last] = [Math.max(start, offset), Math.min(end, to)];
+      const [first, last] = [Math.max(start, offset), Math.min(end, rangeEnd)];
       if (first >= last) continue;
       const name = unknown ? 'token unknown' : 'token';
-      parts.push(typed.slice(offset, first), make('span', { class: name, data: { keys } }, typed.slice(first, last)));
+      nodes.push(typed.slice(offset, first), make('span', { class: name, data: { keys } }, typed.slice(first, last)));
       offset = last;
     }
-    return [...parts, typed.slice(offset, to)];
+    return [...nodes, typed.slice(offset, rangeEnd)];
   };
-  const parts = [];
-  let done = 0;
+  const nodes = [];
+  let offset = 0;
   for (const [start, end] of spans) {
-    const [from, to] = [starts[units[start]], ends[units[end]]];
-    if (from < done) continue;
-    parts.push(...partsBetween(done, from), make('mark', {}, ...partsBetween(from, to)));
-    done = to;
+    const [markStart, markEnd] = [starts[units[start]], ends[units[end]]];
+    if (markStart < offset) continue;
+    nodes.push(...makeNodes(offset, markStart), make('mark', {}, ...makeNodes(markStart, markEnd)));
+    offset = markEnd;
   }
-  return [...parts, ...partsBetween(done, typed.length)];
+  return [...nodes, ...makeNodes(offset, typed.length)];
 }
 
 export class SentenceField {
@@ -98,7 +98,7 @@ export class SentenceField {
   }
 
   drawShades() {
-    const parts = this.shownOverlay ? overlayParts(this.text, this.shownOverlay) : [];
+    const parts = this.shownOverlay ? makeOverlayNodes(this.text, this.shownOverlay) : [];
     replace(this.shades, ...parts.filter((part) => part !== ''));
     this.shades.dispatchEvent(new Event('headlight-words'));
   }
@@ -135,8 +135,8 @@ export class SentenceField {
     this.fittedText = this.text;
     const { length } = this.text;
     for (const element of [this.element, this.shades, this.sameSize]) {
-      element.classList.toggle('middle', length > MEDIUM_FROM && length <= SMALL_FROM);
-      element.classList.toggle('small', length > SMALL_FROM);
+      element.classList.toggle('middle', length > MAX_LARGE_CHARACTERS && length <= MAX_MEDIUM_CHARACTERS);
+      element.classList.toggle('small', length > MAX_MEDIUM_CHARACTERS);
     }
     this.element.style.height = 'auto';
     this.element.style.height = `${this.element.scrollHeight}px`;

@@ -2,11 +2,11 @@
 
 import { Translation, withPositions } from '../core/translation.js';
 import { parsePermalink } from '../core/permalink.js';
-import { remainingInterventions } from '../core/interventions.js';
+import { filterInterventions } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { shadedSpans } from '../parts/reliability.js';
-import { fallbackFor, isSameRequest, liveSelection, initialSelection, requestFromLink } from './permalink-request.js';
+import { listShadedSpans } from '../parts/reliability.js';
+import { getFallback, isSameRequest, chooseLiveSelection, chooseInitialSelection, makeLinkRequest } from './permalink-request.js';
 import { BackTranslation } from './back-translation.js';
 import { buildForm } from './form-parts.js';
 import { RequestTracker } from './request-tracker.js';
@@ -33,7 +33,7 @@ class TranslateWidget {
       onMessage: (message) => this.onMessage(message),
       onLost: () => this.onServerLost(),
     });
-    this.readBack = new BackTranslation(server, (translation) => this.showReliability(translation));
+    this.backTranslation = new BackTranslation(server, (translation) => this.showReliability(translation));
     state.defaultRequest = this.config.defaults;
     const form = buildForm(this, server);
     this.chooser = form.chooser;
@@ -157,7 +157,7 @@ class TranslateWidget {
   /** Follow a permalink: translate its sentence, or an example if it has only a model. Returns whether the permalink has either. */
   followLink() {
     const { request, ...selection } = parsePermalink();
-    const linked = requestFromLink(request, this.config.defaults, this.examples.firstForModel(request.model));
+    const linked = makeLinkRequest(request, this.config.defaults, this.examples.firstForModel(request.model));
     if (!linked) return false;
     this.fields.follow(linked, request);
     if (isSameRequest(linked, state.translation?.requestValues())) {
@@ -175,7 +175,7 @@ class TranslateWidget {
   /** If a permalink's model or option is invalid, fall back to the default and show the error. */
   showLinkError(field) {
     const { linkedSelection, request } = this;
-    const fallback = linkedSelection ? fallbackFor(request, field, this.config.defaults) : undefined;
+    const fallback = linkedSelection ? getFallback(request, field, this.config.defaults) : undefined;
     if (fallback === undefined) return false;
     this.fields.resetOption(field);
     if (field === 'model') {
@@ -188,7 +188,7 @@ class TranslateWidget {
 
   /** @param {TranslationMessage} message */
   onMessage(message) {
-    if (!this.tracker.accepts(message)) return;
+    if (!this.tracker.shouldHandle(message)) return;
     if (this.tracker.live) this.onLiveMessage(message);
     else this.onRequestMessage(message);
   }
@@ -199,7 +199,7 @@ class TranslateWidget {
       this.tokens = message.target;
       this.translationPanel.showPartial(withPositions(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
-    if (message.what === 'error' && !this.tracker.retriesLater(message)) {
+    if (message.what === 'error' && !this.tracker.scheduleBusyRetry(message)) {
       this.fail(message);
       if (!this.showLinkError(message.field)) this.abandonRequest();
     }
@@ -217,12 +217,12 @@ class TranslateWidget {
     }
     const translation = new Translation({ ...message, live: true });
     this.translationPanel.showStopped(this.field.text === translation.request.text ? '' : 'checking');
-    this.show(translation, liveSelection(state.translation, translation));
+    this.show(translation, chooseLiveSelection(state.translation, translation));
     this.live.onAnswerShown(translation);
   }
 
   onTranslation(translation) {
-    const selection = initialSelection(translation, this.linkedSelection);
+    const selection = chooseInitialSelection(translation, this.linkedSelection);
     this.linkedSelection = null;
     this.tracker.finish();
     this.show(translation, { busy: false, still: false, preview: null, ...selection });
@@ -230,10 +230,10 @@ class TranslateWidget {
   }
 
   show(translation, selection) {
-    set({ ...remainingInterventions(translation), translation, ...selection }); // permalinks set their interventions themselves
+    set({ ...filterInterventions(translation), translation, ...selection }); // permalinks set their interventions themselves
     this.fields.setAnswered(translation);
     this.draw();
-    this.readBack.follow(translation);
+    this.backTranslation.follow(translation);
   }
 
   fail(fault) {
@@ -295,6 +295,6 @@ class TranslateWidget {
   showReliability(translation) {
     if (translation !== state.translation) return;
     this.translationPanel.showReliability(translation);
-    this.field.overlay(translation.source_text, shadedSpans(translation.reliability), translation.source);
+    this.field.overlay(translation.source_text, listShadedSpans(translation.reliability), translation.source);
   }
 }

@@ -4,7 +4,7 @@ import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, threeDecimals } from '../core/map-view.js';
 import { languageName, sentenceGap, t } from '../core/i18n.js';
 import { desk } from '../parts/desk.js';
-import { isWordForWord, reliabilityLine } from '../parts/reliability.js';
+import { isWordForWord, makeReliabilityLine } from '../parts/reliability.js';
 import { Findings } from './findings.js';
 import { TranslatedText } from '../parts/translated-text.js';
 
@@ -176,7 +176,7 @@ export class TranslationPanel {
     const { reliability, way_back: wayBack } = translation;
     if (this.noteKey) replace(this.note, t(this.noteKey));
     else if (typeof translation.request.target === 'string') this.showScore(translation);
-    else replace(this.note, ...reliabilityLine(reliability, translation.isReadingBack));
+    else replace(this.note, ...makeReliabilityLine(reliability, translation.isReadingBack));
     this.reasons.hidden = !this.note.hasChildNodes(); // without a grade there are no details
     const { grade, probability, reasons = [] } = reliability ?? {};
     const measured = grade && probability !== null ? t('reliable_measured', { right: Math.round(100 * probability) }) : '';

@@ -6,7 +6,7 @@ import { CallError } from '../core/server.js';
 /**
  * @typedef {import('messages').TranslationMessage} TranslationMessage
  * @typedef {(message: TranslationMessage) => void} OnMessage
- * @typedef {(turn: number, isBroken?: boolean) => void} OnLost
+ * @typedef {(turn: number, isBroken?: boolean) => void} OnLost `turn`: number of the request
  */
 
 const GATEWAY_ERRORS = new Set([502, 503, 504]); // a proxy cannot reach the server
@@ -55,13 +55,13 @@ export class StreamTransport {
     this.onMessage = onMessage;
     this.onLost = onLost;
     /** @type {AbortController | null} of the running request */
-    this.running = null;
+    this.abortController = null;
   }
 
   async send(request) {
     this.stop();
-    const running = new AbortController();
-    this.running = running;
+    const abortController = new AbortController();
+    this.abortController = abortController;
     let isOver = false;
     /** @type {OnMessage} */
     const onMessage = (message) => {
@@ -69,15 +69,15 @@ export class StreamTransport {
       this.onMessage(message);
     };
     try {
-      await this.server.stream('stream_messages', request, onMessage, running.signal);
-      if (!running.signal.aborted && !isOver)
+      await this.server.stream('stream_messages', request, onMessage, abortController.signal);
+      if (!abortController.signal.aborted && !isOver)
         this.onMessage({ what: 'error', field: 'text', word: 'our_fault', values: {}, turn: request.turn });
     } catch (error) {
-      if (running.signal.aborted) return;
+      if (abortController.signal.aborted) return;
       if (error instanceof CallError) this.reportFailure(error, request);
       else this.onLost(request.turn, true);
     } finally {
-      if (this.running === running) this.running = null;
+      if (this.abortController === abortController) this.abortController = null;
     }
   }
 
@@ -97,7 +97,7 @@ export class StreamTransport {
 
   /** Abort the request; the server sees the disconnect. */
   stop() {
-    this.running?.abort();
-    this.running = null;
+    this.abortController?.abort();
+    this.abortController = null;
   }
 }

@@ -1,6 +1,6 @@
 // Maps positions in the model's input to the typed sentence, from which pictures were removed and whose spaces were merged.
 
-const REMOVED = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
+const REMOVED_CHARACTER = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and joiners, spaces
 
 /**
  * The offsets at which each UTF-16 unit of `text` starts and ends in `typed`; null if the texts differ in other characters
@@ -9,14 +9,15 @@ const REMOVED = /[\p{S}\p{M}\p{Z}\p{C}]/u; // pictures, their modifiers and join
  * @param {string} typed
  * @returns {{ starts: number[], ends: number[] } | null}
  */
-export function typedPositions(text, typed) {
+export function locateTypedPositions(text, typed) {
   const starts = [];
   const ends = [0];
   let offset = 0; // in `typed`
-  const skip = (until) => {
+  /** Skips removed characters up to `nextLetter`. */
+  const skip = (nextLetter) => {
     while (offset < typed.length) {
       const letter = String.fromCodePoint(/** @type {number} */ (typed.codePointAt(offset)));
-      if (letter === until || !REMOVED.test(letter)) return;
+      if (letter === nextLetter || !REMOVED_CHARACTER.test(letter)) return;
       offset += letter.length;
     }
   };

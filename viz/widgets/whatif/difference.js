@@ -7,7 +7,7 @@ import { view } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { MapArea } from '../headview/map-area.js';
 import { NO_HIGHLIGHT } from '../headview/highlights.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { canvasPlotly } from '../parts/canvas-plotly.js';
 import { interventions } from './interventions.js';
 
@@ -31,12 +31,12 @@ export class Difference {
     if (this.element.hidden) return;
     const pair = comparablePair(translations, selectedView, state, interventions());
     this.title.textContent = t('whatif_difference');
-    this.description.textContent = pair ? differenceText(pair) : t('whatif_difference_other');
+    this.description.textContent = pair ? describeDifference(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
     if (!pair) return;
     this.maps.show(null, subtract(pair), { name: t('whatif_difference') });
     this.maps.highlight(NO_HIGHLIGHT);
-    replace(this.legend, colourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
+    replace(this.legend, makeColourRamp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
   }
 }
 
@@ -82,7 +82,7 @@ function subtract({ first, second }) {
 }
 
 /** Caption that lists the swapped words. */
-function differenceText({ words, swapped }) {
+function describeDifference({ words, swapped }) {
   const pairs = swapped.map(([original, replacement]) => `${original} → ${replacement}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');
 }

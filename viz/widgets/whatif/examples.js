@@ -1,12 +1,12 @@
 // Example interventions for a translation, one click each.
 
-import { aligningHead, defaultHead } from '../core/default-head.js';
+import { getAligningHead, defaultHead } from '../core/default-head.js';
 import { t } from '../core/i18n.js';
 import { characterOffset } from './interventions.js';
 
 /** `before`: the unchanged translation, whose best head is removed in an example. */
 export function exampleInterventions(translation, before) {
-  const best = aligningHead(before) ?? defaultHead(before);
+  const best = getAligningHead(before) ?? defaultHead(before);
   const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
   const { source_text: text } = translation;
   const examples = [

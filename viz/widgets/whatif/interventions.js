@@ -1,6 +1,6 @@
 // Interventions in the server's format: a list of objects. The page state and the permalink store it as text.
 
-import { keepTransferable, parseInterventions, sentenceKey, formatInterventions } from '../core/interventions.js';
+import { keepTransferable, parseInterventions, getSentenceKey, formatInterventions } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/i18n.js';
 
@@ -32,11 +32,11 @@ let redoStack = [];
 /** @returns {any[]} */
 export const interventions = () => parseInterventions(state.interventions);
 
-const currentState = () => ({ text: state.interventions, sentence: sentenceKey(state.translation) });
+const currentState = () => ({ text: state.interventions, sentence: getSentenceKey(state.translation) });
 
 /** The interventions of a step that apply to the current sentence, as text. */
 const fittingText = ({ text, sentence }) =>
-  sentence === sentenceKey(state.translation) ? text : keepTransferable(state.translation, text);
+  sentence === getSentenceKey(state.translation) ? text : keepTransferable(state.translation, text);
 
 /** Set the interventions as one undo step. */
 export function setInterventions(list) {
@@ -175,7 +175,7 @@ function headsText(intervention, sameKind = false) {
 
 /** Short text of an intervention for its chip. */
 export function interventionText(intervention, sentence) {
-  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: headsText(intervention), how: effectText(intervention) });
+  if (HEAD_ACTIONS.has(intervention.action)) return t('whatif_chip', { what: headsText(intervention), how: describeEffect(intervention) });
   if (['mask', 'erase', 'swap'].includes(intervention.action)) {
     const word = [...sentence].slice(intervention.start, intervention.end).join('');
     return t(`whatif_did_${intervention.action}`, { word, text: intervention.text ?? '' });
@@ -219,7 +219,7 @@ function headNames(list, sentence) {
 }
 
 /** The effect on a head in words. */
-export function effectText(intervention) {
+export function describeEffect(intervention) {
   const from =
     intervention.action === 'copy' ? t('whatif_head', { layer: intervention.from_layer + 1, head: intervention.from_head + 1 }) : '';
   const text = intervention.text?.length > MAX_TEXT_LENGTH ? `${intervention.text.slice(0, MAX_TEXT_LENGTH)}…` : (intervention.text ?? '');

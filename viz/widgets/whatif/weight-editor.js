@@ -4,7 +4,7 @@ import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { effectiveHighlight } from '../headview/highlights.js';
+import { mergeHighlight } from '../headview/highlights.js';
 import { replaceIntervention } from './interventions.js';
 
 const DRAG_PIXELS = 160; // pixels of drag from weight zero to one
@@ -123,7 +123,7 @@ export class WeightEditor {
     const marks = this.heads().currentMarks();
     maps.show(source, previewView, { name: names.mapName(title.textContent) });
     maps.highlight(marks);
-    read?.(source, previewView, effectiveHighlight(marks));
+    read?.(source, previewView, mergeHighlight(marks));
   }
 
   set(amount) {

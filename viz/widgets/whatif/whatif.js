@@ -21,7 +21,7 @@ import {
   interventionAt,
   interventions,
   copyHead,
-  effectText,
+  describeEffect,
   toggleHead,
   redo,
   undo,
@@ -172,13 +172,13 @@ class WhatIfTab {
     this.latest.load(
       key,
       async (signal) => {
-        const { turn } = this.latest;
+        const { generation } = this.latest;
         await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
-        if (turn !== this.latest.turn) return null;
+        if (generation !== this.latest.generation) return null;
         try {
           return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
         } catch (error) {
-          if (turn === this.latest.turn) {
+          if (generation === this.latest.generation) {
             this.isRejected = true;
             this.onAnswer(null, translation); // the old result belongs to other interventions
             this.errorNote.moveToField(error.fault);
@@ -265,7 +265,7 @@ class WhatIfTab {
       const intervention = buttonHead.head === 'max' ? null : interventionAt(state.kind, buttonHead);
       button.dataset.changed = intervention?.action ?? '';
       const name = this.heads.source.headName(buttonHead);
-      button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: effectText(intervention) }) : name);
+      button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: describeEffect(intervention) }) : name);
     }
   }
 

@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { tableCell, columnHeader, expandButton, keyName, rowHeader, tableRow, numberCell, splitKeys } from './table-rows.js';
 import { colourLimit, vectorStrip } from './vector.js';
 
@@ -59,7 +59,7 @@ export class RowTable {
       make('tfoot', { role: 'rowgroup' }, total),
     );
     if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
-    const scale = make('span', {}, colourRamp('difference', formatSigned(-limit, 1), `+${limit.toFixed(1)}`));
+    const scale = make('span', {}, makeColourRamp('difference', formatSigned(-limit, 1), `+${limit.toFixed(1)}`));
     replace(this.legend, scale, make('span', {}, t('why_one_dimension')), make('span', {}, t('why_adds_up')));
   }
 }

@@ -3,7 +3,7 @@
 import { make, fillElements, replace } from '../core/dom.js';
 import { formatSigned, signed, threeDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
-import { colourRamp } from '../parts/legend.js';
+import { makeColourRamp } from '../parts/legend.js';
 import { tableCell, columnHeader, expandButton, keyName, rowHeader, tableRow, numberCell, splitKeys } from './table-rows.js';
 import { colourLimit, vectorStrip } from './vector.js';
 
@@ -64,7 +64,7 @@ export class StreamTable {
     this.title.textContent = t('why_stream');
     this.table.setAttribute('aria-label', t('why_stream'));
     replace(this.description, ...(moved ? fillElements(t('why_stream_says'), { word: word() }) : [t('why_stream_encoder')]));
-    replace(this.legend, make('span', {}, colourRamp('difference', formatSigned(-limit, 2), `+${limit.toFixed(2)}`)));
+    replace(this.legend, make('span', {}, makeColourRamp('difference', formatSigned(-limit, 2), `+${limit.toFixed(2)}`)));
     replace(
       this.lifted,
       ...(moved
