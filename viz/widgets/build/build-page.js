@@ -218,17 +218,17 @@ export class BuildPage {
     const { part } = values;
     this.isRunning = true;
     this.code.draw(this.data, this.state, { isRunning: true });
-    const turn = (this.turn ?? 0) + 1;
-    this.turn = turn;
+    const generation = (this.generation ?? 0) + 1;
+    this.generation = generation;
     try {
       const verdict = await this.callbacks.run(values);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.state.lines[part] = verdict;
       this.error.textContent = '';
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = faultText(error, 'error_unreachable');
+      if (generation === this.generation) this.error.textContent = faultText(error, 'error_unreachable');
     } finally {
-      if (turn === this.turn) {
+      if (generation === this.generation) {
         this.isRunning = false;
         this.draw();
       }

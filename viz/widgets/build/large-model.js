@@ -63,8 +63,8 @@ export class LargeModel {
   }
 
   async drawCell(translation) {
-    const turn = (this.turn ?? 0) + 1;
-    this.turn = turn;
+    const generation = (this.generation ?? 0) + 1;
+    this.generation = generation;
     const { tensors } = this.callbacks;
     try {
       const needed = largeScene(this.part.name, translation, tensors.get(translation), this.selection).requiredPaths();
@@ -73,7 +73,7 @@ export class LargeModel {
       this.text.textContent = faultText(error);
       return;
     }
-    if (turn !== this.turn) return;
+    if (generation !== this.generation) return;
     const scene = largeScene(this.part.name, translation, tensors.get(translation), this.selection);
     this.drawPickers(scene);
     this.drawTable(scene, largeCell(this.part.name, scene));

@@ -117,11 +117,11 @@ class TwoModelsTab {
   }
 
   async fetchSecond(query, signal) {
-    const { turn } = this.latest;
+    const { generation } = this.latest;
     try {
       return { ...(await callWithRetry(this.server.second_translation, query, null, null, signal)), back: query.back };
     } catch (error) {
-      if (turn === this.latest.turn) {
+      if (generation === this.latest.generation) {
         this.second = null;
         this.sides[1].clear();
       }

@@ -19,7 +19,7 @@ export class LatestRequest {
 
   /** Aborts the pending request. */
   cancel() {
-    this.turn = (this.turn ?? 0) + 1;
+    this.generation = (this.generation ?? 0) + 1;
     this.pending?.abort();
     this.pending = null;
     this.shownKey = '';
@@ -31,22 +31,22 @@ export class LatestRequest {
     if (key === this.shownKey) return;
     this.pending?.abort();
     this.shownKey = key;
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     const pending = new AbortController();
     Object.assign(this, { pending, tab: state.tab });
     this.element.classList.add('loading');
     try {
       const answer = await sendRequest(pending.signal);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.error.textContent = '';
       draw(answer);
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.shownKey = '';
       this.error.textContent = faultText(error, this.fallback);
       if (!getFault(error)) console.warn(error);
     } finally {
-      if (turn === this.turn) {
+      if (generation === this.generation) {
         this.pending = null;
         this.element.classList.remove('loading');
       }

@@ -14,12 +14,12 @@ export class Measurement {
   constructor(measureBatch, onChange) {
     this.measureBatch = measureBatch;
     this.onChange = onChange;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of older requests
     this.reset();
   }
 
   reset() {
-    this.turn += 1;
+    this.generation += 1;
     /** @type {Map<string, any>} */
     this.results = new Map();
     this.measurementCount = 0; // 0 until the server reports it
@@ -31,21 +31,21 @@ export class Measurement {
   }
 
   stop() {
-    this.turn += 1;
+    this.generation += 1;
     this.running = false;
     this.onChange();
   }
 
   /** Stops when another tab is opened. */
   async start() {
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     const startTime = performance.now();
     [this.running, this.hasTimedOut, this.fault] = [true, false, ''];
     this.onChange();
     try {
-      while (turn === this.turn && !this.isComplete) {
+      while (generation === this.generation && !this.isComplete) {
         const answer = await this.measureBatch(this.results.size);
-        if (turn !== this.turn) return;
+        if (generation !== this.generation) return;
         this.measurementCount = answer.all;
         for (const [key, value] of answer.entries) this.results.set(key, value);
         this.hasTimedOut = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
@@ -53,9 +53,9 @@ export class Measurement {
         this.onChange();
       }
     } catch (error) {
-      if (turn === this.turn) this.fault = faultText(error);
+      if (generation === this.generation) this.fault = faultText(error);
     }
-    if (turn !== this.turn) return;
+    if (generation !== this.generation) return;
     this.running = false;
     this.onChange();
   }

@@ -172,13 +172,13 @@ class WhatIfTab {
     this.latest.load(
       key,
       async (signal) => {
-        const { turn } = this.latest;
+        const { generation } = this.latest;
         await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
-        if (turn !== this.latest.turn) return null;
+        if (generation !== this.latest.generation) return null;
         try {
           return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
         } catch (error) {
-          if (turn === this.latest.turn) {
+          if (generation === this.latest.generation) {
             this.isRejected = true;
             this.onAnswer(null, translation); // the old result belongs to other interventions
             this.errorNote.moveToField(error.fault);
