@@ -9,7 +9,7 @@ const { set, state } = await import('../../viz/widgets/core/state.js');
 const { canRedo, canUndo, setInterventions, interventionText, interventions, redo, undo } = await import(
   '../../viz/widgets/whatif/interventions.js'
 );
-const { comparablePair } = await import('../../viz/widgets/whatif/difference.js');
+const { findComparableViews } = await import('../../viz/widgets/whatif/difference.js');
 const { rescaleRow } = await import('../../viz/widgets/whatif/weight-editor.js');
 const { applySwaps, swapsBetween } = await import('../../viz/widgets/whatif/minimal-pair.js');
 
@@ -135,7 +135,7 @@ test('maps are subtracted only if their axes are the same words, and swapped wor
   const place = { kind: 'cross', layer: 0, head: 0 };
   const before = makeTranslation([['Der'], ['Hund'], ['bellt']]);
   const pair = (after, ...actions) =>
-    comparablePair(
+    findComparableViews(
       { before, held: after },
       place,
       options,

@@ -70,7 +70,7 @@ export class Pruning {
    * unknown; empty if both are.
    */
   getOrder() {
-    const sentenceOrder = this.importance.single.isComplete ? this.importance.byLoss() : null;
+    const sentenceOrder = this.importance.single.isComplete ? this.importance.sortByLoss() : null;
     const corpusOrder = this.curve?.order ?? null;
     return (this.orderName === 'sentence' ? (sentenceOrder ?? corpusOrder) : (corpusOrder ?? sentenceOrder)) ?? [];
   }

@@ -29,7 +29,7 @@ import {
 import { Brushes } from './brushes.js';
 import { InterventionChips, LayerParts, SourceWords, TryList } from './controls.js';
 import { Difference } from './difference.js';
-import { exampleInterventions } from './examples.js';
+import { listExamples } from './examples.js';
 import { MapSource } from './map-source.js';
 import { Importance } from './importance.js';
 import { PairPatching } from './pair-patching.js';
@@ -129,7 +129,7 @@ class WhatIfTab {
   /** The result as one number, the list of interventions, and examples. */
   buildChanges() {
     this.chips = new InterventionChips();
-    this.examples = new TryList(() => exampleInterventions(state.translation, this.before));
+    this.examples = new TryList(() => listExamples(state.translation, this.before));
     this.pruning = new Pruning(
       (values) => callWithRetry(this.server.pruning_curve, values),
       (values) => callWithRetry(this.server.find_change, values),
@@ -253,7 +253,7 @@ class WhatIfTab {
     const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
     const removeKindText = t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) });
     reconcile(this.more, link(removeKind, removeKindText), link(removeOthers, removeOthersText, !isSingleHead));
-    this.importance.offerHead();
+    this.importance.drawPairButton();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.result && { before: this.before, held: this.result.held });
   }
