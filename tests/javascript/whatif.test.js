@@ -11,7 +11,7 @@ const { canRedo, canUndo, setInterventions, interventionText, interventions, red
 );
 const { findComparableViews } = await import('../../viz/widgets/whatif/difference.js');
 const { rescaleRow } = await import('../../viz/widgets/whatif/weight-editor.js');
-const { applySwaps, swapsBetween } = await import('../../viz/widgets/whatif/minimal-pair.js');
+const { applySwaps, findSwaps } = await import('../../viz/widgets/whatif/minimal-pair.js');
 
 const sentence = (text) => {
   const sources = text.split(' ');
@@ -100,7 +100,7 @@ test('a minimal pair is the swaps that turn one sentence into the other', () => 
     ['Hallo', 'Oh Hallo du', [['Hallo', 'Oh Hallo du']]],
   ];
   for (const [text, other, expected] of pairs) {
-    const swaps = swapsBetween(text, other);
+    const swaps = findSwaps(text, other);
     const words = swaps.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
     assert.deepEqual(words, expected, other);
     assert.equal(applySwaps(text, swaps), other);

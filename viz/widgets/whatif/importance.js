@@ -125,7 +125,7 @@ export class Importance {
     const measurement = tileContent === 'interactions' ? pairs : single;
     if (measurement.fault) return measurement.fault;
     if (!measurement.results.size) return '';
-    const numbers = { done: measurement.results.size, all: measurement.measurementCount, limit: MAX_SECONDS };
+    const numbers = { done: measurement.results.size, all: measurement.valueCount, limit: MAX_SECONDS };
     if (measurement.hasTimedOut) return t('whatif_measured_late', numbers);
     if (!measurement.isComplete) return t('whatif_measured', numbers);
     if (measurement === pairs) {

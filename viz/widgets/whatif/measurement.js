@@ -3,7 +3,7 @@
 import { state } from '../core/state.js';
 import { faultText } from '../core/i18n.js';
 
-export const MAX_SECONDS = 60; // duration after which a measurement stops
+export const MAX_SECONDS = 60; // after which a measurement stops
 
 /** Requests batches until all values are measured, it is stopped, or it times out. */
 export class Measurement {
@@ -22,12 +22,12 @@ export class Measurement {
     this.generation += 1;
     /** @type {Map<string, any>} */
     this.results = new Map();
-    this.measurementCount = 0; // 0 until the server reports it
+    this.valueCount = 0; // 0 until the server reports it
     [this.running, this.hasTimedOut, this.fault] = [false, false, ''];
   }
 
   get isComplete() {
-    return this.measurementCount > 0 && this.results.size >= this.measurementCount;
+    return this.valueCount > 0 && this.results.size >= this.valueCount;
   }
 
   stop() {
@@ -36,7 +36,7 @@ export class Measurement {
     this.onChange();
   }
 
-  /** Stops when another tab is opened. */
+  /** Requests the missing batches. Stops if another tab is opened. */
   async start() {
     const generation = ++this.generation;
     const startTime = performance.now();
@@ -46,7 +46,7 @@ export class Measurement {
       while (generation === this.generation && !this.isComplete) {
         const answer = await this.measureBatch(this.results.size);
         if (generation !== this.generation) return;
-        this.measurementCount = answer.all;
+        this.valueCount = answer.all;
         for (const [key, value] of answer.entries) this.results.set(key, value);
         this.hasTimedOut = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
         if (this.hasTimedOut || state.tab !== 'whatif') break;

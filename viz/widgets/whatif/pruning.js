@@ -1,5 +1,6 @@
 // Pruning: removes heads by increasing importance, with a slider or by a click on the curve of the translations' quality.
 
+import { callWithRetry } from '../core/boot.js';
 import { make, svg } from '../core/dom.js';
 import { pageZoom } from '../core/page-zoom.js';
 import { reconcile } from '../core/reconcile.js';
@@ -12,12 +13,11 @@ const CHRF_TICK_STEP = 20; // the upper end of the chrF axis is a multiple
 
 export class Pruning {
   /**
-   * `fetchCurve` loads a model's corpus curve, `fetchChange` searches a batch for the first change of the translation.
-   * `importance` has this sentence's order of heads once it is measured.
+   * @param {import('../core/server.js').Server} server
+   * @param {import('./importance.js').Importance} importance has this sentence's order of heads once it is measured
    */
-  constructor(fetchCurve, fetchChange, importance) {
-    this.fetchCurve = fetchCurve;
-    this.fetchChange = fetchChange;
+  constructor(server, importance) {
+    this.server = server;
     this.importance = importance;
     this.curves = new Map(); // model → corpus curve, or null
     this.loading = false; // a curve is being loaded
@@ -101,7 +101,7 @@ export class Pruning {
     this.curves.set(modelName, null);
     this.loading = true;
     try {
-      const { curve } = await this.fetchCurve({ request: this.request });
+      const { curve } = await callWithRetry(this.server.pruning_curve, { request: this.request });
       this.curves.set(modelName, curve);
     } catch (error) {
       this.curves.delete(modelName);
@@ -262,7 +262,8 @@ export class Pruning {
     this.drawControls();
     try {
       while (generation === this.generation && this.firstChange === null && !this.neverChanges && state.tab === 'whatif') {
-        const { found, next, all } = await this.fetchChange({ request: this.request, order, first: this.checkedCount + 1 });
+        const values = { request: this.request, order, first: this.checkedCount + 1 };
+        const { found, next, all } = await callWithRetry(this.server.find_change, values);
         if (generation !== this.generation) return;
         this.checkedCount = (found ?? next) - 1;
         if (found) this.firstChange = found;
