@@ -75,7 +75,7 @@ function keyGradient({ reverse, model }, layer, head, isIncluded) {
     const isFromHead = Math.floor((at % width) / headWidth) === head && isIncluded(Math.floor(at / width));
     return isFromHead ? slope : 0;
   });
-  return reverse.transposed(headValues, transformer.sides.decoder.layers[layer].crossAttention.value);
+  return reverse.multiplyTransposed(headValues, transformer.sides.decoder.layers[layer].crossAttention.value);
 }
 
 /** The contribution of each source token through each head of cross-attention, [layer][head][token]; null if it was stopped. */
