@@ -175,9 +175,10 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
     if (change.action === 'drag') return setWeight(change, weights, shape);
     if (change.action === 'borrow') return borrow(change, weights, shape);
     const { from_layer: layer, from_head: head } = change;
-    const from = layer === shape.layer ? weights : /** @type {Float32Array} */ (copiedMaps.get(copiedMapKey({ ...shape, layer }, which)));
+    const sourceWeights =
+      layer === shape.layer ? weights : /** @type {Float32Array} */ (copiedMaps.get(copiedMapKey({ ...shape, layer }, which)));
     const size = headSize(shape);
-    return weights.set(from.slice(head * size, (head + 1) * size), change.head * size);
+    return weights.set(sourceWeights.slice(head * size, (head + 1) * size), change.head * size);
   }
 
   const weightFactors = (changes, { heads }) =>
