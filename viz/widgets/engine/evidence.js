@@ -49,7 +49,7 @@ function meanAttention({ maps, heads, source, target }) {
 const highestWeight = (/** @type {Float64Array[]} */ rows, tokens) =>
   rows.map((row) => tokens.reduce((sum, token) => sum + row[token], 0)).reduce((most, weight) => Math.max(most, weight), 0);
 
-/** Mean of the target tokens' highest weights, and of their weights on the source's end. A model that invents attends diffusely. */
+/** Means of the highest weight and of the weight on the end, over target tokens. A model that invents attends diffusely. */
 function measureSharpness(/** @type {Float64Array[]} */ rows) {
   const words = rows.slice(0, -1); // without the end
   if (!words.length) return { peak: 1, to_end: 0 };

@@ -13,7 +13,7 @@ export const rowHeader = (className, ...children) => make('th', { role: 'rowhead
 export const columnHeader = (className, title, description = '') =>
   make('th', { role: 'columnheader', scope: 'col', class: className }, make('b', {}, ...[title].flat()), make('small', {}, description));
 
-/** Splits `count` keys into those with a row of their own and those that share one: `{ listed: number[], collapsed: number[] }`. */
+/** Splits `count` keys into those with separate rows and those in one row: `{ listed: number[], collapsed: number[] }`. */
 export function splitKeys(listed, count) {
   const listedKeys = new Set(listed);
   return { listed, collapsed: Array.from({ length: count }, (_, key) => key).filter((key) => !listedKeys.has(key)) };
