@@ -157,10 +157,10 @@ class WhyTab {
 
   drawStream(answer, { translation, kind, row, column }) {
     const total = decodeArray(answer.total).numbers;
-    const written = decodeArray(answer.written).numbers;
+    const output = decodeArray(answer.written).numbers;
     const rest = answer.rest && decodeArray(answer.rest).numbers;
     const makeTargetName = () => make('bdi', {}, translation.rows(kind)[row].label);
-    const decodedAnswer = { ...answer, total, written, rest, width: total.length };
+    const decodedAnswer = { ...answer, total, written: output, rest, width: total.length };
     this.stream.draw(decodedAnswer, column, translation.columns(kind), makeTargetName);
   }
 }
