@@ -6,7 +6,7 @@ import './setup.js';
 
 const { roundParts } = await import('../../viz/widgets/core/rounding.js');
 const { formatProbability } = await import('../../viz/widgets/attribution/account.js');
-const { headParts, keyParts, largestParts } = await import('../../viz/widgets/attribution/account-heads.js');
+const { sumByHead, sumByKeyWord, largestParts } = await import('../../viz/widgets/attribution/account-heads.js');
 
 test('probabilities of rivals have three decimals, and tiny ones are not shown as zero', () => {
   assert.deepEqual([0.5, 0.1, 0.0123, 0.0006, 0.0004, 0].map(formatProbability), ['0.50', '0.10', '0.012', '0.001', '< 0.001', '0.000']);
@@ -31,7 +31,7 @@ test('the parts of a word through heads add up, the small ones together', () => 
       [0, 0.02, 9],
     ],
   ];
-  const parts = headParts(heads, [0, 1]); // a word of two tokens
+  const parts = sumByHead(heads, [0, 1]); // a word of two tokens
   const expected = ['L1·H1', 0.75, 'L1·H2', -1.9, 'L2·H1', 0.03, 'L2·H2', 0.02];
   assert.deepEqual(
     parts.flatMap(({ label, value }) => [label, value]),
@@ -60,7 +60,7 @@ test('the parts of a head are summed over the tokens of the attended words and o
     { label: '</s>', special: true, places: [2] },
   ];
   assert.deepEqual(
-    keyParts(keys, items, [1]).map(({ label, value, column }) => [label, value, column]),
+    sumByKeyWord(keys, items, [1]).map(({ label, value, column }) => [label, value, column]),
     [
       ['Bahnhof', 10, 0],
       ['</s>', 32, 2],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { SearchTree } = await import('../../viz/widgets/decoding/search-tree.js');
-const { choiceReason, differingParts } = await import('../../viz/widgets/decoding/choice-reason.js');
+const { choiceReason, findDifference } = await import('../../viz/widgets/decoding/choice-reason.js');
 
 // parent, step, id, label, kept, added, log probability, score, outcome, reason
 const TREE = new SearchTree([
@@ -34,7 +34,7 @@ test('a reverse model that changes the order is named; one that confirms it is o
 test('without a finished translation there is no reason', () => assert.equal(choiceReason(TREE, [], [], 0), null));
 
 test('two translations are told apart by the words that differ', () => {
-  const parts = (one, other) => differingParts(one, other).join(' | ');
+  const parts = (one, other) => findDifference(one, other).join(' | ');
   assert.equal(parts('The dog is sleeping under the table.', 'The dog is asleep under the table.'), 'sleeping | asleep');
   assert.equal(parts('The dog is sleeping here.', 'The dog sleeping here.'), 'is sleeping | sleeping');
   assert.equal(parts('He sleeps now', 'He sleeps'), 'sleeps now | sleeps');

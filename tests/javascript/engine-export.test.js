@@ -122,7 +122,7 @@ test('pictures are those of Python', async () => {
   assert.ok(names.size > 15);
 });
 
-const lines = (file) => Buffer.from(file.content, 'base64').toString('utf8').split('\n');
+const drawLines = (file) => Buffer.from(file.content, 'base64').toString('utf8').split('\n');
 
 test('tables are those of Python, and cells that a spreadsheet would run are escaped', async () => {
   const odd = 'Das Zeichen = und "ja", + - @ sind da.';
@@ -134,7 +134,7 @@ test('tables are those of Python, and cells that a spreadsheet would run are esc
   for (const { own, expected, values } of await both(calls)) {
     const what = JSON.stringify(values.selection);
     assert.equal(own.name, expected.name);
-    const [ownLines, expectedLines] = [own, expected].map(lines);
+    const [ownLines, expectedLines] = [own, expected].map(drawLines);
     assert.equal(ownLines.length, expectedLines.length, what);
     const number = /(?<=,)-?\d+\.\d{6}(?=,|$)/g;
     for (const [index, line] of expectedLines.entries()) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { groupSums, partName, roundRows, shareOfFirst } = await import('../../viz/widgets/why/score-parts.js');
+const { sumGroups, partName, roundRows, namedShare } = await import('../../viz/widgets/why/score-parts.js');
 
 const part = (writer, value, place = {}) => ({ writer, value, kind: null, layer: null, head: null, reads: [], ...place });
 
 test('parts are summed by writer, and empty groups are omitted', () => {
   const parts = [part('head', -2, { layer: 0, head: 1 }), part('head', 1.5), part('word', 3), part('position', 1), part('distance', 0.25)];
-  assert.deepEqual(groupSums(parts), [
+  assert.deepEqual(sumGroups(parts), [
     { group: 'word', value: 3 },
     { group: 'place', value: 1.25 },
     { group: 'heads', value: -0.5 },
@@ -17,7 +17,7 @@ test('parts are summed by writer, and empty groups are omitted', () => {
 
 test('the share of the largest parts is relative to the score of either sign', () => {
   const parts = [part('word', -4), part('position', 1), part('network', -0.5), part('biases', -0.5)];
-  assert.equal(shareOfFirst(parts, -4), 3.5 / 4);
+  assert.equal(namedShare(parts, -4), 3.5 / 4);
 });
 
 test('a decoder head is named with its kind', () => {

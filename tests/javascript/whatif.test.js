@@ -9,9 +9,9 @@ const { set, state } = await import('../../viz/widgets/core/state.js');
 const { canRedo, canUndo, setInterventions, interventionText, interventions, redo, undo } = await import(
   '../../viz/widgets/whatif/interventions.js'
 );
-const { comparablePair } = await import('../../viz/widgets/whatif/difference.js');
+const { findComparableViews } = await import('../../viz/widgets/whatif/difference.js');
 const { rescaleRow } = await import('../../viz/widgets/whatif/weight-editor.js');
-const { applySwaps, swapsBetween } = await import('../../viz/widgets/whatif/minimal-pair.js');
+const { applySwaps, findSwaps } = await import('../../viz/widgets/whatif/minimal-pair.js');
 
 const sentence = (text) => {
   const sources = text.split(' ');
@@ -100,7 +100,7 @@ test('a minimal pair is the swaps that turn one sentence into the other', () => 
     ['Hallo', 'Oh Hallo du', [['Hallo', 'Oh Hallo du']]],
   ];
   for (const [text, other, expected] of pairs) {
-    const swaps = swapsBetween(text, other);
+    const swaps = findSwaps(text, other);
     const words = swaps.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
     assert.deepEqual(words, expected, other);
     assert.equal(applySwaps(text, swaps), other);
@@ -135,7 +135,7 @@ test('maps are subtracted only if their axes are the same words, and swapped wor
   const place = { kind: 'cross', layer: 0, head: 0 };
   const before = makeTranslation([['Der'], ['Hund'], ['bellt']]);
   const pair = (after, ...actions) =>
-    comparablePair(
+    findComparableViews(
       { before, held: after },
       place,
       options,

@@ -1,5 +1,5 @@
-// "How did schläft reach sleeping?": splits a source word's part of the account by head of cross-attention and, for one
-// head, by attended word. The decoder reads source words only through cross-attention, so the parts add up.
+// "How did schläft reach sleeping?": splits a source word's contribution by head of cross-attention and, for one head, by
+// attended word. The decoder reads source words only through cross-attention, so the parts add up to the contribution.
 
 import { callWithRetry } from '../core/boot.js';
 import { fillElements, make, replace } from '../core/dom.js';
@@ -12,9 +12,12 @@ import { partRows } from './part-rows.js';
 import { roundParts } from '../core/rounding.js';
 
 const MAX_ROWS = 5; // further parts are summed in one row
-const MIN_PART = 0.005; // smaller parts are not listed
+const MIN_PART = 0.005; // nats; smaller parts round to 0.00 and have no row
 
-/** The largest parts in descending order, followed by the sum of the others, if any. Values are rounded so that they add up. */
+/**
+ * The largest parts in descending order of magnitude, followed by the sum of the others, if any, with the label
+ * `otherLabel(count)`. Values are rounded so that they add up.
+ */
 export function largestParts(parts, otherLabel, count = MAX_ROWS) {
   const byValue = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const largest = byValue.slice(0, count).filter(({ value }) => Math.abs(value) >= MIN_PART);
@@ -25,24 +28,24 @@ export function largestParts(parts, otherLabel, count = MAX_ROWS) {
   return largest.map((part, index) => ({ ...part, value: rounded[index] }));
 }
 
-/** The sum over some source tokens of each head's parts, `heads[layer][head][token]`. */
-export const headParts = (heads, positions) =>
-  heads.flatMap((layer, index) =>
-    layer.map((tokens, head) => ({
-      label: shortName({ layer: index, head }),
-      layer: index,
+/** Sums each head's parts, `heads[layer][head][token]`, over the source tokens of a word. */
+export const sumByHead = (heads, tokenIndices) =>
+  heads.flatMap((layerParts, layer) =>
+    layerParts.map((tokenParts, head) => ({
+      label: shortName({ layer, head }),
+      layer,
       head,
-      value: positions.reduce((sum, position) => sum + tokens[position], 0),
+      value: tokenIndices.reduce((sum, token) => sum + tokenParts[token], 0),
     })),
   );
 
-/** The sum over some source tokens of each attended word's parts, `keys[key][token]`. */
-export const keyParts = (keys, items, positions) =>
-  items.map(({ label, special, places: keyPositions }) => ({
+/** Sums each attended word's parts, `keys[key][token]`, over its keys and over the source tokens of a word. */
+export const sumByKeyWord = (keys, words, tokenIndices) =>
+  words.map(({ label, special, places: keyIndices }) => ({
     label,
     special,
-    column: keyPositions[0],
-    value: keyPositions.reduce((sum, key) => sum + positions.reduce((inner, position) => inner + keys[key][position], 0), 0),
+    column: keyIndices[0],
+    value: keyIndices.reduce((sum, key) => sum + tokenIndices.reduce((keySum, token) => keySum + keys[key][token], 0), 0),
   }));
 
 export class AccountHeads {
@@ -50,7 +53,7 @@ export class AccountHeads {
   constructor(server) {
     this.server = server;
     /** @type {any} */
-    this.account = null; // {translation, query, word, words}
+    this.account = null; // {translation, query, word: label of the target word, words: source words}
     this.question = make('span', { class: 'quiet', id: 'account-open' });
     this.choice = make('div', { class: 'segments words', role: 'group', 'aria-labelledby': 'account-open' });
     this.title = make('h3', {});
@@ -84,9 +87,9 @@ export class AccountHeads {
     /** @type {any} */
     this.selectedWord = null; // source word
     /** @type {any} */
-    this.answer = null; // parts by head, `[layer][head][token]`
+    this.headParts = null; // `[layer][head][token]`
     /** @type {any} */
-    this.head = null; // the opened head, with its parts once they are loaded
+    this.openedHead = null; // {layer, head}, with `keys`, its parts `[key][token]`, once they are loaded
     this.latest.cancel();
     this.latestKeys.cancel();
     this.error.textContent = '';
@@ -96,8 +99,8 @@ export class AccountHeads {
     const { words } = this.account;
     this.question.textContent = t('account_open');
     const button = (word) => {
-      const isChosen = word.places[0] === this.selectedWord?.places[0];
-      const attributes = { type: 'button', 'aria-pressed': String(isChosen), onclick: () => this.open(isChosen ? null : word) };
+      const isSelected = word.places[0] === this.selectedWord?.places[0];
+      const attributes = { type: 'button', 'aria-pressed': String(isSelected), onclick: () => this.open(isSelected ? null : word) };
       return make('button', attributes, make('bdi', { class: word.special ? 'special' : '' }, word.label));
     };
     replace(this.choice, ...words.map(button));
@@ -105,56 +108,54 @@ export class AccountHeads {
     this.drawKeys();
   }
 
-  /** Opens a source word, or closes it. */
+  /** Shows the heads of a source word; null hides them. */
   open(word) {
     this.selectedWord = word;
-    this.head = null;
+    this.openedHead = null;
     this.draw();
-    if (!word || this.answer) return;
+    if (!word || this.headParts) return;
     const { query } = this.account;
     replace(this.title, t('account_open_waits'));
     this.latest.load(
       JSON.stringify(query),
       (signal) => callWithRetry(this.server.account_heads, query, null, null, signal),
       ({ heads }) => {
-        this.answer = heads;
+        this.headParts = heads;
         this.draw();
       },
     );
   }
 
   drawHeads() {
-    const isOpen = Boolean(this.selectedWord && this.answer);
-    replace(this.title, ...(isOpen ? fillElements(t('account_heads_title'), this.names()) : []));
-    const parts = isOpen
-      ? largestParts(headParts(this.answer, this.selectedWord.places), (count) => t('account_other_heads', { count }))
+    const isLoaded = Boolean(this.selectedWord && this.headParts);
+    replace(this.title, ...(isLoaded ? fillElements(t('account_heads_title'), this.nameElements()) : []));
+    const parts = isLoaded
+      ? largestParts(sumByHead(this.headParts, this.selectedWord.places), (count) => t('account_other_heads', { count }))
       : [];
     const onOpen = ({ layer, head }) => this.openHead({ layer, head });
-    replace(
-      this.heads,
-      ...partRows(parts, { onOpen, isOpen: ({ layer, head }) => layer === this.head?.layer && head === this.head?.head }),
-    );
+    const isOpen = ({ layer, head }) => layer === this.openedHead?.layer && head === this.openedHead?.head;
+    replace(this.heads, ...partRows(parts, { onOpen, isOpen }));
   }
 
   openHead(head) {
-    this.head = head;
+    this.openedHead = head;
     this.draw();
     const query = { ...this.account.query, ...head };
     this.latestKeys.load(
       JSON.stringify(query),
       (signal) => callWithRetry(this.server.account_keys, query, null, null, signal),
       ({ keys }) => {
-        this.head = { ...head, keys };
+        this.openedHead = { ...head, keys };
         this.draw();
       },
     );
   }
 
   drawKeys() {
-    const { head, account } = this;
-    replace(this.keysTitle, ...(head ? fillElements(t('account_keys_title', { head: shortName(head) }), this.names()) : []));
+    const { openedHead: head, account } = this;
+    replace(this.keysTitle, ...(head ? fillElements(t('account_keys_title', { head: shortName(head) }), this.nameElements()) : []));
     if (!head?.keys) return replace(this.keys);
-    const parts = largestParts(keyParts(head.keys, account.words, this.selectedWord.places), (count) =>
+    const parts = largestParts(sumByKeyWord(head.keys, account.words, this.selectedWord.places), (count) =>
       t('account_other_words', { count }),
     );
     const onOpen = ({ column }) =>
@@ -162,7 +163,8 @@ export class AccountHeads {
     return replace(this.keys, ...partRows(parts, { onOpen, isOpen: () => false }));
   }
 
-  names() {
+  /** The names of the source word and of the target word as elements, for phrases. */
+  nameElements() {
     const { translation, word } = this.account;
     const name = (label, lang) => make('b', {}, make('bdi', { lang: lang || null }, label));
     return { source: name(this.selectedWord.label, translation.model.source), word: name(word, translation.model.target) };

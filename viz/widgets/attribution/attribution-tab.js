@@ -1,6 +1,7 @@
 // The One-word tab: the account of an output word, its attribution to the source words, the logit lens, and the terms of
 // its logit.
-// The methods are requested one at a time, and only while the tab is open. A static page has no methods.
+// The methods are requested one at a time, and only while the tab is open. A static page has no server, so it omits the
+// method table.
 
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -23,14 +24,14 @@ class AttributionTab {
   /** @param {import('../core/server.js').Server} server */
   constructor(root, server, config) {
     this.root = root;
-    this.writing = make('span', { class: 'quiet', id: 'word-writing' });
-    this.strip = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
+    this.radioLabel = make('span', { class: 'quiet', id: 'word-writing' });
+    this.radioGroup = make('div', { class: 'written', role: 'radiogroup', 'aria-labelledby': 'word-writing' });
     this.account = new Account(server);
     this.methods = server.run_method ? new MethodTable(server, config) : null;
     this.logitLens = new LogitLens(server);
-    const strip = make('div', { class: 'pick' }, this.writing, this.strip);
-    root.append(strip, this.account.element, this.methods?.element ?? '', this.logitLens.element);
-    this.strip.addEventListener('keydown', (event) => this.onKeyDown(event));
+    const picker = make('div', { class: 'pick' }, this.radioLabel, this.radioGroup);
+    root.append(picker, this.account.element, this.methods?.element ?? '', this.logitLens.element);
+    this.radioGroup.addEventListener('keydown', (event) => this.onKeyDown(event));
     const fields = ['tab', 'translation', 'row', 'kind', 'word', 'rival', 'layer', 'head', 'language', 'theme', 'palette'];
     on(fields, () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -43,33 +44,34 @@ class AttributionTab {
       return;
     }
     const { translation } = state;
-    const words = writtenWords(translation);
-    const chosenIndex = chosenWord(words);
-    this.draw(words, chosenIndex);
-    this.account.show(translation, words[chosenIndex]);
-    this.methods?.show(translation, words[chosenIndex]);
-    this.logitLens.show(translation, words[chosenIndex]);
+    const words = listOutputWords(translation);
+    const wordIndex = findWordIndex(words);
+    this.drawWords(words, wordIndex);
+    this.account.show(translation, words[wordIndex]);
+    this.methods?.show(translation, words[wordIndex]);
+    this.logitLens.show(translation, words[wordIndex]);
   }
 
-  draw(words, chosenIndex) {
-    this.writing.textContent = t('word_writing');
-    const focused = this.strip.contains(document.activeElement);
+  drawWords(words, selectedIndex) {
+    this.radioLabel.textContent = t('word_writing');
+    const focused = this.radioGroup.contains(document.activeElement);
     const buttons = words.map((word, index) => {
       const attributes = {
         type: 'button',
         role: 'radio',
-        'aria-checked': String(index === chosenIndex),
-        tabindex: index === chosenIndex ? 0 : -1,
+        'aria-checked': String(index === selectedIndex),
+        tabindex: index === selectedIndex ? 0 : -1,
       };
-      const pick = () => this.pick(word.places[0]);
-      return make('button', { ...attributes, class: word.special ? 'token special' : 'token', onclick: pick }, make('bdi', {}, word.label));
+      const onclick = () => this.selectToken(word.places[0]);
+      return make('button', { ...attributes, class: word.special ? 'token special' : 'token', onclick }, make('bdi', {}, word.label));
     });
-    replace(this.strip, ...buttons);
-    if (focused) buttons[chosenIndex].focus({ preventScroll: true });
+    replace(this.radioGroup, ...buttons);
+    if (focused) buttons[selectedIndex].focus({ preventScroll: true });
   }
 
-  pick(index) {
-    set(chooseWord(state.translation, state, state.kind, index));
+  /** Selects the word of a target token. */
+  selectToken(tokenIndex) {
+    set(chooseWord(state.translation, state, state.kind, tokenIndex));
   }
 
   onKeyDown(event) {
@@ -77,19 +79,19 @@ class AttributionTab {
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    const words = writtenWords(state.translation);
-    this.pick(words[(chosenWord(words) + step + words.length) % words.length].places[0]);
+    const words = listOutputWords(state.translation);
+    this.selectToken(words[(findWordIndex(words) + step + words.length) % words.length].places[0]);
   }
 }
 
-/** The words of the translation; special tokens are not merged. */
-function writtenWords(translation) {
-  const rows = axes(translation, 'cross', { words: true, special: true }).rows;
+/** The words of the translation, each with its token positions. A special token is a word of its own. */
+function listOutputWords(translation) {
+  const { rows } = axes(translation, 'cross', { words: true, special: true });
   return rows.map(({ label, places, special }) => ({ label, places: [...places], special }));
 }
 
-/** Index of the explained word, by default the first one with letters. */
-function chosenWord(words) {
+/** Index of the explained word. Default: the first word with letters, or 0 if no word has any. */
+function findWordIndex(words) {
   const position = getWordPosition(state.translation, state);
   return Math.max(
     0,

@@ -17,26 +17,26 @@ export class ErasureCurves {
   draw(randomCurve, curves, highlighted) {
     this.element.hidden = !randomCurve;
     if (!randomCurve) return;
-    const maximum = Math.max(...randomCurve, ...Object.values(curves).flat(), 1e-9);
-    const x = (position, count) => LEFT + ((WIDTH - LEFT - 8) * position) / Math.max(1, count - 1);
-    const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / maximum);
+    const yMax = Math.max(...randomCurve, ...Object.values(curves).flat(), 1e-9);
+    const x = (hiddenCount, pointCount) => LEFT + ((WIDTH - LEFT - 8) * hiddenCount) / Math.max(1, pointCount - 1);
+    const y = (value) => 8 + (HEIGHT - BOTTOM - 8) * (1 - value / yMax);
     const path = (curve) =>
       curve.map((value, index) => `${index ? 'L' : 'M'}${x(index, curve.length).toFixed(1)} ${y(value).toFixed(1)}`).join('');
-    const line = (curve, name) => svg('path', { d: path(curve), class: name });
-    const text = (left, top, label, anchor) => {
-      const element = svg('text', { x: left, y: top, 'text-anchor': anchor });
+    const line = (curve, className) => svg('path', { d: path(curve), class: className });
+    const text = (left, baseline, label, anchor) => {
+      const element = svg('text', { x: left, y: baseline, 'text-anchor': anchor });
       element.textContent = label;
       return element;
     };
-    const otherNames = Object.keys(curves).filter((name) => name !== highlighted);
+    const otherMethods = Object.keys(curves).filter((method) => method !== highlighted);
     replace(
       this.picture,
       svg('path', { d: `M${LEFT} 8V${HEIGHT - BOTTOM}H${WIDTH - 8}`, class: 'axis' }),
-      text(LEFT - 6, 14, twoDecimals(maximum), 'end'),
+      text(LEFT - 6, 14, twoDecimals(yMax), 'end'),
       text(LEFT - 6, HEIGHT - BOTTOM, '0', 'end'),
       text(LEFT, HEIGHT - 8, '0', 'middle'),
       text(WIDTH - 8, HEIGHT - 8, t('word_all_hidden'), 'end'),
-      ...otherNames.map((name) => line(curves[name], 'other')),
+      ...otherMethods.map((method) => line(curves[method], 'other')),
       line(randomCurve, 'chance'),
       ...(curves[highlighted] ? [line(curves[highlighted], 'light')] : []),
     );
@@ -45,9 +45,9 @@ export class ErasureCurves {
   }
 }
 
-/** Mean difference between the random curve and a method's curve (trapezoidal rule). */
-export function area(curve, randomCurve) {
-  const gaps = curve.map((value, position) => randomCurve[position] - value);
-  const pieces = gaps.slice(1).map((gap, index) => (gap + gaps[index]) / 2);
-  return pieces.reduce((sum, piece) => sum + piece, 0) / Math.max(1, pieces.length);
+/** Mean difference between the random curve and a method's curve: the area between them by the trapezoidal rule. */
+export function areaBetween(curve, randomCurve) {
+  const gaps = curve.map((value, index) => randomCurve[index] - value);
+  const trapezoids = gaps.slice(1).map((gap, index) => (gap + gaps[index]) / 2);
+  return trapezoids.reduce((sum, trapezoid) => sum + trapezoid, 0) / Math.max(1, trapezoids.length);
 }

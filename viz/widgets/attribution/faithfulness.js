@@ -4,13 +4,13 @@ import { make } from '../core/dom.js';
 import { formatSigned, signed, twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 
-/** Sentence with the highest and the lowest area of the most faithful methods of a report. */
+/** Sentence on the most faithful methods of a report: the highest and the lowest of their areas. */
 export function faithfulnessText({ methods, sentences, tau }) {
-  const equal = tiedMethods(methods);
-  const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
+  const bestMethods = tiedMethods(methods);
+  const [high, low] = [bestMethods[0], bestMethods.at(-1)].map((name) => signed(methods[name].area, 2));
   const numbers = {
     count: sentences,
-    name: t(`method_${equal[0]}`),
+    name: t(`method_${bestMethods[0]}`),
     high,
     low,
   };
@@ -19,18 +19,18 @@ export function faithfulnessText({ methods, sentences, tau }) {
     bound: signed(methods.erasure.area, 2),
     tau: twoDecimals(tau.average.erasure),
   };
-  return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...comparisons });
+  return t(bestMethods.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...comparisons });
 }
 
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
 export function tiedMethods(methods) {
-  const order = Object.keys(methods).filter((name) => name !== 'erasure');
-  order.sort((a, b) => methods[b].area - methods[a].area);
-  const best = methods[order[0]];
-  return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
+  const sorted = Object.keys(methods).filter((name) => name !== 'erasure');
+  sorted.sort((a, b) => methods[b].area - methods[a].area);
+  const best = methods[sorted[0]];
+  return sorted.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
 }
 
-/** The methods in two groups by their faithfulness: those that are as good as the best one, and the others. */
+/** The methods in two groups by their faithfulness, as {name, methods}: the best one with its ties, and the others. */
 export function methodGroups(names, methods) {
   const area = (name) => methods[name]?.area ?? -Infinity; // a method that was not measured is last
   const sorted = [...names].sort((a, b) => area(b) - area(a));
@@ -46,8 +46,8 @@ export function methodGroups(names, methods) {
 export function faithfulnessBar(methods, method) {
   const corpusScore = methods[method];
   if (!corpusScore) return make('span', { class: 'faith quiet' }, '–');
-  const highest = Math.max(...Object.values(methods).map(({ high }) => high));
-  const percent = (value) => `${((100 * Math.max(0, value)) / highest).toFixed(1)}%`;
+  const maxBound = Math.max(...Object.values(methods).map(({ high }) => high));
+  const percent = (value) => `${((100 * Math.max(0, value)) / maxBound).toFixed(1)}%`;
   const interval = make('s', { style: `left:${percent(corpusScore.low)};right:calc(100% - ${percent(corpusScore.high)})` });
   const bar = make('span', { class: 'track' }, make('i', { style: `width:${percent(corpusScore.area)}` }), interval);
   const bounds = `${signed(corpusScore.low, 2)} … ${signed(corpusScore.high, 2)}`;
@@ -56,7 +56,7 @@ export function faithfulnessBar(methods, method) {
 
 const MAX_COMPLETE_GAP = 0.01; // nats; with a smaller gap the attribution counts as complete
 
-/** Compares the sum of the integrated gradients with the expected sum. */
+/** Sentence that compares the sum of the integrated gradients with the expected sum; empty without a `gap`. */
 export function completenessText(gap) {
   if (!gap) return '';
   const [missed, whole] = [twoDecimals(gap.missing), formatSigned(gap.expected, 2)];

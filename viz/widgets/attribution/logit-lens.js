@@ -16,7 +16,7 @@ export class LogitLens {
     this.server = server;
     this.key = ''; // request of the answer in `result`
     this.result = null;
-    this.rival = 1; // index of the word that the contributions are compared with
+    this.rivalIndex = 1; // index in `words` of the word that the contributions are compared with
     this.title = make('h2', {});
     this.lensTitle = make('h3', {});
     this.lensDescription = make('p', { class: 'says' });
@@ -63,24 +63,25 @@ export class LogitLens {
     );
   }
 
-  draw(translation, index) {
-    this.drawLens(translation, index);
+  draw(translation, tokenIndex) {
+    this.drawLens(translation, tokenIndex);
     this.drawParts();
   }
 
-  drawLens(translation, selectedPosition) {
+  /** Draws a table of predictions: a row per layer, from the embedding upwards, and a column per target token. */
+  drawLens(translation, tokenIndex) {
     const { layers } = this.result;
     this.lensTitle.textContent = t('word_lens');
     this.lensDescription.textContent = t('word_lens_says');
     this.region.setAttribute('aria-label', t('word_lens'));
-    const heads = translation.target.map(({ label }, position) =>
-      make('th', { scope: 'col', class: position === selectedPosition ? 'chosen' : '' }, make('bdi', {}, label)),
+    const headerCells = translation.target.map(({ label }, position) =>
+      make('th', { scope: 'col', class: position === tokenIndex ? 'chosen' : '' }, make('bdi', {}, label)),
     );
-    const rows = layers.map((cells, layer) => {
-      const marks = cells.map(({ says, chance, own, rank }, index) => {
+    const rows = layers.map((predictions, layer) => {
+      const cells = predictions.map(({ says, chance, own, rank }, position) => {
         const colour = scaleColour(state.palette, chance);
         const title = t('word_lens_cell', { chance: twoDecimals(chance), own: twoDecimals(own), rank: rank + 1 });
-        const attributes = { class: [index === selectedPosition && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
+        const attributes = { class: [position === tokenIndex && 'chosen', rank === 0 && 'right'].filter(Boolean).join(' '), title };
         return make(
           'td',
           { ...attributes, style: `background:${cssColour(colour)};color:${textColourOn(colour)}` },
@@ -88,44 +89,46 @@ export class LogitLens {
         );
       });
       const name = layer ? t('word_layer', { layer }) : t('word_embedding');
-      return make('tr', {}, make('th', { scope: 'row' }, name), ...marks);
+      return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);
     });
-    replace(this.lens, make('thead', {}, make('tr', {}, make('th', {}), ...heads)), make('tbody', {}, ...rows));
+    replace(this.lens, make('thead', {}, make('tr', {}, make('th', {}), ...headerCells)), make('tbody', {}, ...rows));
   }
 
+  /** Draws a table of the terms of the word's logit, largest first, with each term's difference to the rival's. */
   drawParts() {
-    const { words, logits, terms } = this.result;
+    const { words, logits, terms } = this.result; // the word comes first, its rivals follow
     const name = (word) => make('b', {}, make('bdi', {}, word.trim()));
     this.partsTitle.textContent = t('word_parts');
     replace(this.partsDescription, ...fillElements(t('word_parts_says', { logit: twoDecimals(logits[0]) }), { word: name(words[0]) }));
-    const buttons = words.slice(1).map((word, number) => {
-      const pick = () => {
-        this.rival = number + 1;
+    const buttons = words.slice(1).map((word, index) => {
+      const rivalIndex = index + 1;
+      const onclick = () => {
+        this.rivalIndex = rivalIndex;
         this.drawParts();
         this.rivals.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
       };
       return make(
         'button',
-        { type: 'button', 'aria-pressed': String(number + 1 === this.rival), onclick: pick },
+        { type: 'button', 'aria-pressed': String(rivalIndex === this.rivalIndex), onclick },
         make('bdi', {}, word.trim()),
       );
     });
     this.rivals.setAttribute('aria-label', t('word_rivals'));
     replace(this.rivals, make('span', { class: 'quiet' }, t('word_against')), ...buttons);
-    const values = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rival]]);
-    const order = [...terms.keys()].filter((termIndex) => terms[termIndex].part !== 'bias');
-    order.sort((a, b) => Math.abs(values[b][0]) - Math.abs(values[a][0]));
-    const maximum = Math.max(1e-9, ...values.flat().map(Math.abs));
-    const sum = (termIndices) => [0, 1].map((column) => termIndices.reduce((all, term) => all + values[term][column], 0));
-    const lines = order.slice(0, MAX_PART_ROWS).map((position) => partLine(partName(terms[position]), values[position], maximum));
-    const others = order.slice(MAX_PART_ROWS);
-    if (others.length) lines.push(partLine(t('why_more', { count: others.length }), sum(others), maximum));
+    const termValues = terms.map(({ effects }) => [effects[0], effects[0] - effects[this.rivalIndex]]);
+    const termIndices = [...terms.keys()].filter((index) => terms[index].part !== 'bias');
+    termIndices.sort((a, b) => Math.abs(termValues[b][0]) - Math.abs(termValues[a][0]));
+    const maxValue = Math.max(1e-9, ...termValues.flat().map(Math.abs));
+    const sum = (indices) => [0, 1].map((column) => indices.reduce((total, index) => total + termValues[index][column], 0));
+    const rows = termIndices.slice(0, MAX_PART_ROWS).map((index) => partRow(partName(terms[index]), termValues[index], maxValue));
+    const others = termIndices.slice(MAX_PART_ROWS);
+    if (others.length) rows.push(partRow(t('why_more', { count: others.length }), sum(others), maxValue));
     const biases = [...terms.keys()].filter((index) => terms[index].part === 'bias');
-    lines.push(partLine(t('word_biases'), sum(biases), maximum));
-    const heads = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rival].trim() })];
-    const head = make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', { scope: 'col' }, make('bdi', {}, text)))));
-    const total = partLine('Σ', [logits[0], logits[0] - logits[this.rival]], null);
-    replace(this.parts, head, make('tbody', {}, ...lines), make('tfoot', {}, total));
+    rows.push(partRow(t('word_biases'), sum(biases), maxValue));
+    const headers = [t('word_part'), words[0].trim(), t('word_less', { word: words[this.rivalIndex].trim() })];
+    const header = make('thead', {}, make('tr', {}, ...headers.map((text) => make('th', { scope: 'col' }, make('bdi', {}, text)))));
+    const totalRow = partRow('Σ', [logits[0], logits[0] - logits[this.rivalIndex]], null);
+    replace(this.parts, header, make('tbody', {}, ...rows), make('tfoot', {}, totalRow));
   }
 }
 
@@ -134,12 +137,15 @@ function partName({ part, kind, layer, head }) {
   return part === 'feed_forward' ? t('word_network', { layer: layer + 1 }) : t(`word_${part}`);
 }
 
-function partLine(name, values, maximum) {
+/** `values`: the effect on the word's logit, and the difference to the rival's; `maxValue`: null for a row without bars. */
+function partRow(name, values, maxValue) {
   const cells = values.map((value) => {
-    const bar = maximum && make('i', { class: 'signed' }, make('i', { class: value < 0 ? 'less' : '', style: barStyle(value / maximum) }));
+    const bar =
+      maxValue && make('i', { class: 'signed' }, make('i', { class: value < 0 ? 'less' : '', style: barStyle(value / maxValue) }));
     return make('td', { class: 'numeric' }, bar, make('span', {}, signed(value, 3)));
   });
   return make('tr', {}, make('th', { scope: 'row' }, name), ...cells);
 }
 
-const barStyle = (share) => `${share < 0 ? 'right' : 'left'}:50%;width:${50 * Math.min(1, Math.abs(share))}%`;
+/** CSS of a bar on either side of the middle of its cell. `fraction`: signed, of the longest bar. */
+const barStyle = (fraction) => `${fraction < 0 ? 'right' : 'left'}:50%;width:${50 * Math.min(1, Math.abs(fraction))}%`;

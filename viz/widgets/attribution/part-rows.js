@@ -1,10 +1,12 @@
-// Parts of a sum as rows: name, bar on either side of zero, number. Rows that can be opened are buttons.
+// Parts of a sum as rows, each with its name, a bar to the left or right of zero, and its value. Rows that can be opened are
+// buttons.
 
 import { make } from '../core/dom.js';
 import { formatEffect } from '../core/map-view.js';
 
 /**
- * @param {any[]} parts {label, value, special?, constant?, total?}; with `onOpen`, those that are not special are buttons
+ * @param {any[]} parts {label, value, special?, constant?, total?, layer?, column?}; with `onOpen`, those that have a `layer` or
+ *   `column` are buttons
  * @param {{ onOpen?: (part: any) => void, isOpen?: (part: any) => boolean }} actions
  */
 export function partRows(parts, { onOpen, isOpen = () => false } = {}) {
@@ -19,8 +21,8 @@ export function partRows(parts, { onOpen, isOpen = () => false } = {}) {
       make('span', { class: 'track' }, bar),
       make('span', { class: 'numeric' }, formatEffect(value)),
     ];
-    const name = total ? 'row total' : 'row';
-    if (!onOpen || (part.column === undefined && part.layer === undefined)) return make('div', { class: name }, ...cells);
-    return make('button', { type: 'button', class: name, 'aria-pressed': String(isOpen(part)), onclick: () => onOpen(part) }, ...cells);
+    const rowClass = total ? 'row total' : 'row';
+    if (!onOpen || (part.column === undefined && part.layer === undefined)) return make('div', { class: rowClass }, ...cells);
+    return make('button', { type: 'button', class: rowClass, 'aria-pressed': String(isOpen(part)), onclick: () => onOpen(part) }, ...cells);
   });
 }

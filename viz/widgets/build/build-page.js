@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { faultText, t } from '../core/i18n.js';
 import { saveBytes } from '../parts/save.js';
 import { BuildState } from './build-state.js';
-import { onArrow, onPoint, pointCell, startCell } from './cell-pointer.js';
+import { onArrow, onHover, selectCell, findStartCell } from './cell-pointer.js';
 import { CodeListing } from './code-listing.js';
 import { Fields } from './fields.js';
 import { focusAgain, focusSelector } from './focus.js';
@@ -56,7 +56,7 @@ export class BuildPage {
     this.large = new LargeModel(callbacks);
     this.element = make('div', { class: 'build', hidden: true }, this.picture.element, this.work());
     for (const event of ['pointerover', 'focusin', 'click'])
-      this.numbers.addEventListener(event, (pointerEvent) => onPoint(this, pointerEvent));
+      this.numbers.addEventListener(event, (pointerEvent) => onHover(this, pointerEvent));
     this.numbers.addEventListener('keydown', (event) => onArrow(this, event));
   }
 
@@ -146,8 +146,8 @@ export class BuildPage {
     });
     this.numbers.dataset.part = state.part;
     replace(this.numbers, this.operation.element);
-    const isDrawn = state.point && this.numbers.querySelector(`[data-cell="${state.point.join()}"]`); // a phone shows fewer rows
-    pointCell(this, isDrawn ? state.point : startCell(this));
+    const isDrawn = state.highlightedCell && this.numbers.querySelector(`[data-cell="${state.highlightedCell.join()}"]`); // phones cut rows
+    selectCell(this, isDrawn ? state.highlightedCell : findStartCell(this));
     drawNote(this, this.lastField);
   }
 
@@ -156,7 +156,7 @@ export class BuildPage {
     const names = VIEWS[part] ?? [];
     const choose = (name) => {
       this.state.views[part] = name;
-      this.state.point = null;
+      this.state.highlightedCell = null;
       this.draw();
     };
     const label = (name) => (part === 'cross' ? t(`build_view_${name}`) : name);
@@ -218,17 +218,17 @@ export class BuildPage {
     const { part } = values;
     this.isRunning = true;
     this.code.draw(this.data, this.state, { isRunning: true });
-    const turn = (this.turn ?? 0) + 1;
-    this.turn = turn;
+    const generation = (this.generation ?? 0) + 1;
+    this.generation = generation;
     try {
       const verdict = await this.callbacks.run(values);
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.state.lines[part] = verdict;
       this.error.textContent = '';
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = faultText(error, 'error_unreachable');
+      if (generation === this.generation) this.error.textContent = faultText(error, 'error_unreachable');
     } finally {
-      if (turn === this.turn) {
+      if (generation === this.generation) {
         this.isRunning = false;
         this.draw();
       }

@@ -6,8 +6,8 @@ export class BuildState {
   /** @param {string[]} names of all parts in order */
   constructor(names) {
     this.names = names;
-    this.part = names[0];
-    this.built = new Set(readStored(names));
+    this.part = names[0]; // the open part
+    this.built = new Set(readStored(names)); // the parts that are in the model
     this.removed = ''; // the part that is removed from the finished model
     this.stage = ''; // an earlier stage whose results the reader views
     this.typed = {}; // text by part and field
@@ -21,7 +21,7 @@ export class BuildState {
     this.barsCompared = false;
     this.drawnRow = 0; // index of the row to draw
     this.drewRow = false;
-    this.point = null;
+    this.highlightedCell = null; // [row, column]
   }
 
   get index() {
@@ -32,14 +32,14 @@ export class BuildState {
     return this.built.has(name);
   }
 
-  /** Open a part. */
   open(name) {
     this.part = name;
     this.removed = '';
     this.stage = '';
-    this.point = null;
+    this.highlightedCell = null;
   }
 
+  /** Puts the open part into the model. */
   put() {
     this.built.add(this.part);
     this.removed = '';
@@ -47,6 +47,7 @@ export class BuildState {
     store([...this.built]);
   }
 
+  /** Removes all parts from the model and opens the first one. */
   restart() {
     this.built.clear();
     store([]);
@@ -71,7 +72,8 @@ export class BuildState {
     this.drafts.set(`${this.part} ${field}`, text);
   }
 
-  type(field, text) {
+  /** Stores the text of a field that the reader has finished typing. */
+  setText(field, text) {
     this.drafts.delete(`${this.part} ${field}`);
     this.typed[this.part] = { ...this.typed[this.part], [field]: text };
   }

@@ -1,4 +1,4 @@
-// Highlights the row, the column and the sum of the cell under the mouse or with the focus; arrow keys move the focus.
+// Highlights the row, the column and the sum of the cell under the mouse or with the focus. Arrow keys move the focus.
 
 import { isTextField, replace } from '../core/dom.js';
 
@@ -6,8 +6,8 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 
 const parseCell = (cell) => cell.dataset.cell.split(',').map(Number);
 
-/** The cell that is highlighted when a part opens: the first field that is not solved. */
-export function startCell({ operation, fields, numbers, data }) {
+/** The cell [row, column] that is highlighted when a part opens: that of the first field that is not solved, if any. */
+export function findStartCell({ operation, fields, numbers, data }) {
   if (operation.start) return operation.start;
   const field = fields.next;
   const cell = field === undefined ? null : numbers.querySelector(`[data-field="${field}"]`)?.closest('[data-cell]');
@@ -16,8 +16,8 @@ export function startCell({ operation, fields, numbers, data }) {
 }
 
 /** Highlights a cell and shows its sum; the result is hidden until the reader has calculated it. */
-export function pointCell({ state, operation, fields, numbers, sum }, cell) {
-  state.point = cell;
+export function selectCell({ state, operation, fields, numbers, sum }, cell) {
+  state.highlightedCell = cell;
   if (!operation.highlight) return;
   operation.highlight(cell);
   if (!cell) return replace(sum);
@@ -27,9 +27,9 @@ export function pointCell({ state, operation, fields, numbers, sum }, cell) {
   replace(sum, ...(operation.sum?.(cell, isHidden) ?? []));
 }
 
-export function onPoint(page, { target }) {
+export function onHover(page, { target }) {
   const cell = target.closest?.('[data-cell]');
-  if (cell && page.operation?.highlight) pointCell(page, parseCell(cell));
+  if (cell && page.operation?.highlight) selectCell(page, parseCell(cell));
 }
 
 /** Moves the focus to the next cell in the direction of the arrow key. */
@@ -37,10 +37,10 @@ export function onArrow({ numbers }, event) {
   const step = STEPS[event.key];
   const cell = event.target.closest('[data-cell], [data-mask]');
   if (!step || !cell || isTextField(event.target)) return;
-  const name = cell.dataset.mask ? 'mask' : 'cell';
-  const [row, column] = cell.dataset[name].split(',').map(Number);
-  const other = numbers.querySelector(`[data-${name}="${row + step[0]},${column + step[1]}"]`);
-  if (!other) return;
+  const attribute = cell.dataset.mask ? 'mask' : 'cell';
+  const [row, column] = cell.dataset[attribute].split(',').map(Number);
+  const nextCell = numbers.querySelector(`[data-${attribute}="${row + step[0]},${column + step[1]}"]`);
+  if (!nextCell) return;
   event.preventDefault();
-  (other.querySelector('input') ?? other).focus();
+  (nextCell.querySelector('input') ?? nextCell).focus();
 }

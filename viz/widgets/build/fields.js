@@ -56,7 +56,7 @@ export class Fields {
   commit(key, byEnter) {
     const draft = this.state.draft(key);
     if (draft === undefined) return;
-    this.state.type(key, draft);
+    this.state.setText(key, draft);
     this.onChange(key, byEnter);
   }
 
@@ -93,6 +93,6 @@ export class Fields {
   }
 
   solve() {
-    for (const [key, { expected }] of this.fields) this.state.type(key, formatNumber(expected, 4));
+    for (const [key, { expected }] of this.fields) this.state.setText(key, formatNumber(expected, 4));
   }
 }

@@ -63,8 +63,8 @@ export class LargeModel {
   }
 
   async drawCell(translation) {
-    const turn = (this.turn ?? 0) + 1;
-    this.turn = turn;
+    const generation = (this.generation ?? 0) + 1;
+    this.generation = generation;
     const { tensors } = this.callbacks;
     try {
       const needed = largeScene(this.part.name, translation, tensors.get(translation), this.selection).requiredPaths();
@@ -73,7 +73,7 @@ export class LargeModel {
       this.text.textContent = faultText(error);
       return;
     }
-    if (turn !== this.turn) return;
+    if (generation !== this.generation) return;
     const scene = largeScene(this.part.name, translation, tensors.get(translation), this.selection);
     this.drawPickers(scene);
     this.drawTable(scene, largeCell(this.part.name, scene));
@@ -90,9 +90,9 @@ export class LargeModel {
     const body = rows.map(([name, numbers]) =>
       make('tr', {}, make('th', { scope: 'row' }, name), ...numbers.map((number) => make('td', {}, formatNumber(number)))),
     );
-    const head = make('thead', {}, make('tr', {}, make('td', {}), ...columns.map((column) => make('th', { scope: 'col' }, column))));
+    const header = make('thead', {}, make('tr', {}, make('td', {}), ...columns.map((column) => make('th', { scope: 'col' }, column))));
     this.table.setAttribute('aria-label', t('build_large_title'));
-    replace(this.table, make('table', {}, head, make('tbody', {}, ...body)));
+    replace(this.table, make('table', {}, header, make('tbody', {}, ...body)));
     const headText = t('build_large_place', { layer: scene.layer + 1, head: scene.head + 1 });
     const count = rows.at(-1)[1].length;
     this.text.textContent = result === null ? headText : `${headText} ${t('build_large_sum', { count, result: formatNumber(result) })}`;

@@ -4,7 +4,7 @@ import { make, replace, svg } from '../core/dom.js';
 import { sentenceGap, t } from '../core/i18n.js';
 import { formatNumber } from '../parts/sums.js';
 
-/** Sizes and positions of the chart in units of its view box. */
+/** Sizes and positions of the chart in units of its view box. `floor`: y of the marks of later stages. */
 const CHART = { step: 23.6, left: 12, height: 72, top: 18, bottom: 62, floor: 66 };
 const LOSS_RANGE = [0.005, 2.2]; // losses at the bottom and at the top of the chart
 const MAX_WORDS = 7; // words of a translation that are shown
@@ -28,16 +28,16 @@ export class StageResults {
     this.translation = make('div', { class: 'translation', lang: 'en' });
     this.countText = make('div', { class: 'before' });
     this.note = make('p', { class: 'loss-note' });
-    this.put = make('button', { type: 'button', class: 'go', onclick: () => callbacks.put() });
-    this.skip = make('button', { type: 'button', class: 'link', onclick: () => callbacks.skip() });
-    this.save = make('button', { type: 'button', class: 'link', onclick: () => callbacks.save() });
+    this.putButton = make('button', { type: 'button', class: 'go', onclick: () => callbacks.put() });
+    this.skipButton = make('button', { type: 'button', class: 'link', onclick: () => callbacks.skip() });
+    this.saveButton = make('button', { type: 'button', class: 'link', onclick: () => callbacks.save() });
     this.element = make(
       'section',
       { class: 'build-results', 'aria-live': 'polite' },
       make('div', {}, this.label, this.loss, this.comparison),
       make('div', { class: 'chart' }, this.chartLabel, this.chart),
       make('div', { class: 'writes' }, this.source, this.translation, this.countText),
-      make('div', { class: 'build-actions' }, this.put, this.skip, this.save),
+      make('div', { class: 'build-actions' }, this.putButton, this.skipButton, this.saveButton),
       this.note,
     );
   }
@@ -69,28 +69,29 @@ export class StageResults {
 
   drawChart(data, state, current) {
     const { stages } = data.answer;
-    const reached = stages.indexOf(data.part(state.lastBuilt).stage);
+    const reachedIndex = stages.indexOf(data.part(state.lastBuilt).stage);
     const losses = stages.map((stage) => data.variant(stage).loss);
     const x = (index) => CHART.left + index * CHART.step;
-    const points = losses.slice(0, reached + 1).map((loss, index) => `${x(index)},${chartHeight(loss)}`);
+    const linePoints = losses.slice(0, reachedIndex + 1).map((loss, index) => `${x(index)},${lossToY(loss)}`);
     this.chartLabel.textContent = state.stage ? t(`build_stage_${state.stage}`) : t('build_chart');
     this.chart.setAttribute('aria-label', t('build_chart'));
     const focused = document.activeElement?.getAttribute?.('data-stage');
     replace(
       this.chart,
       svg('path', { class: 'axis', d: `M0 70H236` }),
-      svg('polyline', { class: 'line', points: points.join(' ') }),
+      svg('polyline', { class: 'line', points: linePoints.join(' ') }),
       ...stages.map((stage, index) =>
-        index <= reached
-          ? this.point(stage, losses[index], x(index), !state.removed && stage === current)
+        index <= reachedIndex
+          ? this.makePoint(stage, losses[index], x(index), !state.removed && stage === current)
           : svg('rect', { class: 'later', x: x(index) - 2, y: CHART.floor, width: 4, height: 4 }),
       ),
     );
     if (focused) this.chart.querySelector(`[data-stage="${focused}"]`)?.focus();
   }
 
-  point(stage, loss, x, isCurrent) {
-    const y = chartHeight(loss);
+  /** A point of the chart as a button that shows the results of its stage. */
+  makePoint(stage, loss, x, isCurrent) {
+    const y = lossToY(loss);
     const group = svg(
       'g',
       {
@@ -118,9 +119,9 @@ export class StageResults {
     const sentence = (state.removed && variant.failing) || variant.main;
     this.source.textContent = t('build_becomes', { source: sentence.source });
     const words = sentence.written.slice(0, MAX_WORDS);
-    const marked = words.flatMap((word, index) => [index ? ' ' : '', word === sentence.expected[index] ? word : make('em', {}, word)]);
+    const wordNodes = words.flatMap((word, index) => [index ? ' ' : '', word === sentence.expected[index] ? word : make('em', {}, word)]);
     this.translation.classList.toggle('nothing', !words.length);
-    replace(this.translation, ...(words.length ? marked : [t('build_nothing')]), sentence.ended ? '' : ' …');
+    replace(this.translation, ...(words.length ? wordNodes : [t('build_nothing')]), sentence.ended ? '' : ' …');
     const isWhole = shownVariant(data, state) === 'cross';
     this.countText.textContent = state.removed ? removedText(data, variant) : isWhole ? wholeText(data, variant) : countText(data, variant);
   }
@@ -128,13 +129,13 @@ export class StageResults {
   drawButtons(data, state, canPut) {
     const isBuilt = state.isBuilt();
     const isLast = state.index === state.names.length - 1;
-    this.put.textContent = t(isBuilt ? (isLast ? 'build_large' : 'build_next_part') : 'build_put');
-    this.put.disabled = !isBuilt && !canPut;
+    this.putButton.textContent = t(isBuilt ? (isLast ? 'build_large' : 'build_next_part') : 'build_put');
+    this.putButton.disabled = !isBuilt && !canPut;
     const canRemove = isBuilt && state.isWhole && data.part(state.part).without;
-    this.skip.hidden = isBuilt && !canRemove;
-    this.save.hidden = !isBuilt || !(isLast || state.isWhole);
-    this.save.textContent = t('build_save_script');
-    this.skip.textContent = t(isBuilt ? (state.removed ? 'build_put_back' : 'build_take_out') : 'build_show_answer');
+    this.skipButton.hidden = isBuilt && !canRemove;
+    this.saveButton.hidden = !isBuilt || !(isLast || state.isWhole);
+    this.saveButton.textContent = t('build_save_script');
+    this.skipButton.textContent = t(isBuilt ? (state.removed ? 'build_put_back' : 'build_take_out') : 'build_show_answer');
   }
 }
 
@@ -176,8 +177,9 @@ export function shownVariant(data, state) {
   return state.stage || data.part(state.lastBuilt).stage;
 }
 
-const chartHeight = (loss) => {
-  const [low, high] = LOSS_RANGE.map(Math.log);
-  const share = (Math.log(Math.max(LOSS_RANGE[0], loss)) - low) / (high - low);
-  return CHART.bottom - share * (CHART.bottom - CHART.top);
+/** The y of a loss on the logarithmic axis. */
+const lossToY = (loss) => {
+  const [min, max] = LOSS_RANGE.map(Math.log);
+  const fraction = (Math.log(Math.max(LOSS_RANGE[0], loss)) - min) / (max - min);
+  return CHART.bottom - fraction * (CHART.bottom - CHART.top);
 };

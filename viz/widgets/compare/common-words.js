@@ -1,4 +1,4 @@
-// Aligns two translations on common words.
+// Two translations in common words: the difference of their texts, and cells of their maps.
 
 import { make, fillElements } from '../core/dom.js';
 import { axes, argMax, threeDecimals } from '../core/map-view.js';
@@ -9,31 +9,32 @@ import { badge } from './model-panel.js';
 /** The second text as nodes: words that it lacks are struck through, additional words are bold. */
 export function diffText(units, texts, tokens) {
   const nodes = [];
-  let end = 0;
+  let textEnd = 0; // end of the second text that the nodes contain
   const words = units.filter(({ special, key }) => !special && key !== 'b');
-  const getSpan = (side, positions) => [
-    Math.min(...positions.map((index) => tokens[side][index].start)),
-    Math.max(...positions.map((index) => tokens[side][index].end)),
+  const getSpan = (side, tokenIndices) => [
+    Math.min(...tokenIndices.map((index) => tokens[side][index].start)),
+    Math.max(...tokenIndices.map((index) => tokens[side][index].end)),
   ];
   for (const unit of words) {
-    const [firstPositions, secondPositions] = unit.places;
-    if (!secondPositions.length) {
-      const [start, last] = getSpan(0, firstPositions);
-      const space = /\s/.test(texts[0][start - 1] ?? '');
-      nodes.push(space ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, last)));
+    const [firstTokens, secondTokens] = unit.places;
+    if (!secondTokens.length) {
+      const [start, end] = getSpan(0, firstTokens);
+      const followsSpace = /\s/.test(texts[0][start - 1] ?? '');
+      nodes.push(followsSpace ? ' ' : '', make('s', { title: t('beside_lacks') }, texts[0].slice(start, end)));
       continue;
     }
-    const [start, last] = getSpan(1, secondPositions);
-    nodes.push(texts[1].slice(end, Math.max(start, end)));
-    const text = texts[1].slice(Math.max(start, end), last);
-    nodes.push(isMatched(unit) ? text : make('b', { title: t('beside_alone') }, text));
-    end = Math.max(end, last);
+    const [start, end] = getSpan(1, secondTokens);
+    const wordStart = Math.max(start, textEnd);
+    nodes.push(texts[1].slice(textEnd, wordStart));
+    const word = texts[1].slice(wordStart, end);
+    nodes.push(isMatched(unit) ? word : make('b', { title: t('beside_alone') }, word));
+    textEnd = Math.max(textEnd, end);
   }
-  nodes.push(texts[1].slice(end));
+  nodes.push(texts[1].slice(textEnd));
   return nodes.filter((node) => node !== '');
 }
 
-/** B's output aligned to A's output, or to the source words for the reverse model. */
+/** The text of B as nodes that show its difference from A's. For the reverse model, it is B's input, A's output. */
 export function secondText(first, { translation, matching, back }) {
   if (!(back ? translation.source_text : translation.text).trim()) return [t('beside_empty')];
   const translations = [first, translation];

@@ -26,18 +26,19 @@ export class SimilarHeads {
     });
   }
 
+  /** `ranking`: heads of the second model with shares, the most similar first; `heads`: the selected head of each model. */
   draw(ranking, heads, follows) {
     this.title.textContent = t('beside_most_like', { head: shortName(heads[0]) });
     this.description.textContent = t(ranking.length ? 'beside_rank_says' : heads[0].head === 'max' ? 'beside_maximum' : 'beside_no_rows');
-    const focused = this.list.contains(document.activeElement);
-    const row = ({ layer, head, share }) => {
+    const hadFocus = this.list.contains(document.activeElement);
+    const makeItem = ({ layer, head, share }) => {
       const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));
       const attributes = { type: 'button', 'aria-pressed': String(sameHead({ layer, head }, heads[1])), data: { layer, head } };
       const value = make('span', { class: 'numeric' }, threeDecimals(share));
       return make('li', {}, make('button', attributes, make('span', {}, shortName({ layer, head })), bar, value));
     };
-    replace(this.list, ...ranking.slice(0, MAX_LISTED_HEADS).map(row));
-    if (focused) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });
+    replace(this.list, ...ranking.slice(0, MAX_LISTED_HEADS).map(makeItem));
+    if (hadFocus) (this.list.querySelector('[aria-pressed=true]') ?? this.list.querySelector('button'))?.focus({ preventScroll: true });
     this.followButton.setAttribute('aria-pressed', String(follows));
     this.followName.textContent = t('beside_follow');
     this.followButton.title = t('beside_follow_says');

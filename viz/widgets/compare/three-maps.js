@@ -17,9 +17,9 @@ import { badge } from './model-panel.js';
 
 export const VIEW_MODES = ['matrix', 'numbers'];
 const GAP = 20; // pixels between maps
-const ROW_FROM_WIDTH = 860; // minimum width in pixels for three maps side by side
-const MIN_DIFFERENCE = 0.0005; // smaller differences print as 0.000
-const MAX_WIDTH = 612; // maximum pixels of a single map
+const MIN_ROW_WIDTH = 860; // pixels; narrower pages show the maps below each other
+const MIN_DIFFERENCE = 0.0005; // smaller differences round to 0.000
+const MAX_MAP_WIDTH = 612; // pixels
 
 export class ThreeMaps {
   /** `callbacks`: `onHover(row, column)` and `onPin(row, column)` with positions in common words. */
@@ -29,8 +29,8 @@ export class ThreeMaps {
     this.frames = this.titles.map((title) => make('div', { class: 'frame' }, title));
     this.row = make('div', { class: 'trio' }, ...this.frames);
     this.legend = make('div', { class: 'legend' });
-    this.pairs = make('div', { class: 'pairs' });
-    this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.pairs);
+    this.largestDifferences = make('div', { class: 'pairs' });
+    this.element = make('div', { class: 'maps-of-both' }, this.row, this.legend, this.largestDifferences);
     const cellAt = (event) => this.maps?.find((map) => map.plane?.contains(event.target))?.cellAt(event);
     mountPointer(this.element, (event) => this.views && (cellAt(event) ?? findLabelCell(event.target) ?? [null, null]), callbacks);
     new ResizeObserver(() => this.views && this.row.clientWidth && this.row.clientWidth !== this.width && this.show(this.content)).observe(
@@ -46,7 +46,7 @@ export class ThreeMaps {
     const base = { kind, rows, columns, maximum: true, gaps: true };
     this.views = [0, 1].map((side) => ({ ...base, weights: similarity.map(side, heads[side]) }));
     const difference = { ...base, weights: similarity.difference(...heads) };
-    this.width = this.row.clientWidth || ROW_FROM_WIDTH;
+    this.width = this.row.clientWidth || MIN_ROW_WIDTH;
     const viewMode = getViewMode(VIEW_MODES, state);
     this.element.hidden = !rows.length || !columns.length;
     if (this.element.hidden) return;
@@ -59,21 +59,22 @@ export class ThreeMaps {
     this.highlight(this.marks);
   }
 
+  /** Draws A, B and A − B as heatmaps. In a row, only the first has row labels. */
   showMaps(views) {
-    const inRow = this.width >= ROW_FROM_WIDTH;
-    if (this.layout !== `matrix ${inRow}`) {
-      const options = [{}, { rowLabels: !inRow }, { rowLabels: !inRow, difference: true }];
+    const isRow = this.width >= MIN_ROW_WIDTH;
+    if (this.layout !== `matrix ${isRow}`) {
+      const options = [{}, { rowLabels: !isRow }, { rowLabels: !isRow, difference: true }];
       this.switchLayout(
-        `matrix ${inRow}`,
-        options.map((option) => new Heatmap(canvasPlotly(), state, option)),
+        `matrix ${isRow}`,
+        options.map((mapOptions) => new Heatmap(canvasPlotly(), state, mapOptions)),
       );
     }
-    const labels = computeRowLabelWidth(views[0], state.fit);
-    const plane = inRow ? Math.floor((this.width - labels - 2 * GAP) / 3) : Math.min(MAX_WIDTH, this.width) - labels;
-    for (const [number, view] of views.entries()) {
-      const mapWidth = inRow && number ? plane : plane + labels;
-      this.maps[number].show(view, mapWidth, this.titles[number].textContent);
-      this.titles[number].style.paddingInlineStart = inRow && number ? '0' : `${labels}px`;
+    const labelWidth = computeRowLabelWidth(views[0], state.fit);
+    const planeWidth = isRow ? Math.floor((this.width - labelWidth - 2 * GAP) / 3) : Math.min(MAX_MAP_WIDTH, this.width) - labelWidth;
+    for (const [viewIndex, view] of views.entries()) {
+      const hasLabels = !isRow || viewIndex === 0;
+      this.maps[viewIndex].show(view, hasLabels ? planeWidth + labelWidth : planeWidth, this.titles[viewIndex].textContent);
+      this.titles[viewIndex].style.paddingInlineStart = hasLabels ? `${labelWidth}px` : '0';
     }
   }
 
@@ -83,9 +84,9 @@ export class ThreeMaps {
         'numbers',
         views.map(() => new NumberTable()),
       );
-    for (const [number, view] of views.entries()) {
-      this.titles[number].style.paddingInlineStart = '0';
-      this.maps[number].show(number < 2 ? [view] : [this.views[0], this.views[1]], this.titles[number].textContent);
+    for (const [viewIndex, view] of views.entries()) {
+      this.titles[viewIndex].style.paddingInlineStart = '0';
+      this.maps[viewIndex].show(viewIndex < 2 ? [view] : [this.views[0], this.views[1]], this.titles[viewIndex].textContent);
     }
   }
 
@@ -95,7 +96,7 @@ export class ThreeMaps {
     this.maps = maps;
     this.layout = layout;
     this.row.className = `trio ${layout}`;
-    for (const [number, map] of maps.entries()) replace(this.frames[number], this.titles[number], map.element);
+    for (const [viewIndex, map] of maps.entries()) replace(this.frames[viewIndex], this.titles[viewIndex], map.element);
   }
 
   drawLegend(viewMode, back, view) {
@@ -108,7 +109,7 @@ export class ThreeMaps {
   drawLargest(difference) {
     const buttons = listLargestDifferences(difference, MIN_DIFFERENCE);
     const name = make('span', { class: 'quiet' }, t(buttons.length ? 'largest_differences' : 'beside_no_difference'));
-    replace(this.pairs, name, ...buttons);
+    replace(this.largestDifferences, name, ...buttons);
   }
 
   highlight(marks) {

@@ -38,29 +38,29 @@ class DecodingTab {
     const open = (node) => this.open(node);
     this.tree = new TreeView({ choose, open, onHover: (node) => this.hoverNode(node) });
     this.stepper = new Stepper({ showSteps: (step) => this.showStep(step), isVisible: () => state.tab === 'decoding' });
-    this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
-    this.selectedNode = new SelectedNode({ choose, onStep: (step) => this.moveStep(step), open: () => this.open(this.node) });
+    this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.options);
+    this.selectedNode = new SelectedNode({ choose, onStep: (offset) => this.moveStep(offset), open: () => this.open(this.node) });
     this.finished = new FinishedList({ choose, open });
     this.probabilities = new Probabilities({
-      choose: (position) => this.chooseToken(position),
+      choose: (index) => this.chooseToken(index),
       onHover: (index) => this.hoverToken(index),
     });
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.single = make('p', { class: 'single' });
-    this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
-    this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
+    this.emptyText = make('p', { class: 'single' });
+    this.searchButton = make('button', { type: 'button', class: 'go', onclick: () => this.requestSearch() });
+    this.emptyState = make('div', { class: 'none', hidden: true }, this.emptyText, this.searchButton); // without a tree
     this.search = section(
       'search',
-      this.none,
+      this.emptyState,
       this.controls,
       this.tree.element,
       this.tree.legend,
       this.selectedNode.readout,
-      this.tree.keys,
+      this.tree.keyHints,
     );
     this.search.title.className = 'view-title';
     this.pair = make('div', { class: 'pair' }, this.selectedNode.step.element, this.finished.section.element);
-    for (const element of [this.selectedNode.readout, this.tree.element, this.tree.legend, this.tree.keys, this.pair])
+    for (const element of [this.selectedNode.readout, this.tree.element, this.tree.legend, this.tree.keyHints, this.pair])
       element.hidden = true;
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
@@ -68,41 +68,43 @@ class DecodingTab {
   // ---------------------------------------------------------------- requests
 
   /** The request whose search is shown: the tree's request if the translation was opened from a tree, else the translation's. */
-  originalRequest() {
+  searchRequest() {
     const request = state.translation.requestValues();
-    const origin = this.treeRequest;
-    return Array.isArray(request.target) && origin && origin.text === request.text && origin.model === request.model ? origin : request;
+    const { treeRequest } = this;
+    const isFromTree = Array.isArray(request.target) && treeRequest?.text === request.text && treeRequest?.model === request.model;
+    return isFromTree ? treeRequest : request;
   }
 
   update() {
     if (state.tab !== 'decoding' || !state.translation) return;
     const appearance = { theme: state.theme, language: state.language };
-    const [origin, request] = [this.originalRequest(), state.translation.requestValues()];
+    const [searchRequest, request] = [this.searchRequest(), state.translation.requestValues()];
     if (!this.searchResult) {
       this.search.title.textContent = t('decoding_search');
       this.search.caption.textContent = t('decoding_loading');
     }
     const loadBoth = (signal) => {
-      const call = (server, values) => callWithRetry(server, { request: values, ...appearance }, null, null, signal);
+      const call = (method, values) => callWithRetry(method, { request: values, ...appearance }, null, null, signal);
       const chart = this.server.draw_chances && Promise.all([call(this.server.draw_chances, request), loadPlotly()]);
-      return Promise.all([call(this.server.draw_search, origin), chart]);
+      return Promise.all([call(this.server.draw_search, searchRequest), chart]);
     };
     this.latest
-      .load(JSON.stringify([origin, request, appearance]), loadBoth, ([tree, chart]) => this.draw(origin, tree, chart))
+      .load(JSON.stringify([searchRequest, request, appearance]), loadBoth, ([search, chart]) => this.draw(searchRequest, search, chart))
       .then(() => {
         if (!this.searchResult && this.error.textContent) this.search.caption.textContent = ''; // the request has failed
       });
   }
 
-  request(changes) {
-    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.current, prefix: null, target: null, ...changes } }));
+  /** Requests a translation with changed values of the current request. */
+  requestTranslation(changes) {
+    dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.currentRequest, prefix: null, target: null, ...changes } }));
   }
 
   /** Opens the path to a node as a translation with all its attention maps. */
   open(node) {
     const ids = this.searchResult.tree.ids(node);
-    this.treeRequest = this.current;
-    if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.request({ target: ids });
+    this.treeRequest = this.currentRequest;
+    if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.requestTranslation({ target: ids });
     set({ tab: 'heads' });
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
@@ -112,23 +114,25 @@ class DecodingTab {
     const defaults = state.defaultRequest ?? {};
     this.treeRequest = null;
     const { back_weight } = state.translation.model.defaults ?? defaults;
-    this.request(this.isForced ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.current.prefix, back_weight });
+    this.requestTranslation(
+      this.isForced ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.currentRequest.prefix, back_weight },
+    );
   }
 
   // ---------------------------------------------------------------- drawing
 
-  /** `chart`: the figure of token probabilities with Plotly; undefined if the page does not offer it. */
+  /** `chart`: [response with the figure of token probabilities, Plotly]; undefined if the page does not offer it. */
   draw(request, { nodes, beam, finished, samples, backs, back_weight: weight }, chart) {
-    const isSame = JSON.stringify(this.current) === JSON.stringify(request);
-    this.current = request;
+    const isSame = JSON.stringify(this.currentRequest) === JSON.stringify(request);
+    this.currentRequest = request;
     this.searchResult = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: request.length_penalty, backs, weight };
     this.isForced = request.target !== null;
     this.canOpen = document.getElementById('panel-heads') !== null;
     const hasTree = nodes.length > 0;
     const { tree } = this;
-    this.none.hidden = hasTree;
+    this.emptyState.hidden = hasTree;
     const { controls, pair, selectedNode } = this;
-    for (const element of [selectedNode.readout, controls, tree.element, tree.legend, tree.keys, pair, this.search.caption])
+    for (const element of [selectedNode.readout, controls, tree.element, tree.legend, tree.keyHints, pair, this.search.caption])
       element.hidden = !hasTree;
     this.search.title.textContent = t('decoding_search');
     this.probabilities.section.element.hidden = !chart;
@@ -142,23 +146,24 @@ class DecodingTab {
       this.drawTree(isSame);
     } else {
       tree.clear();
-      this.drawNone(samples);
+      this.drawEmptyState(samples);
     }
   }
 
-  drawNone(samples) {
+  /** Says why there is no tree, and offers a beam search. `samples`: whether the tokens were sampled. */
+  drawEmptyState(samples) {
     const beam = state.defaultRequest?.beam_size ?? 1;
-    this.single.textContent = t(this.isForced ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
-    this.offer.textContent = t(this.isForced ? 'decoding_back' : 'decoding_try_beam', { beam });
-    this.offer.hidden = !this.isForced && beam < 2;
+    this.emptyText.textContent = t(this.isForced ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
+    this.searchButton.textContent = t(this.isForced ? 'decoding_back' : 'decoding_try_beam', { beam });
+    this.searchButton.hidden = !this.isForced && beam < 2;
   }
 
   drawTree(isSameSearch) {
     const { tree, best } = this.searchResult;
-    const first = best ?? 0; // the end of the best path, since all steps are shown
-    this.stepper.start(tree.steps.length);
+    const defaultNode = best ?? 0; // the end of the best path, since all steps are shown
+    this.stepper.reset(tree.steps.length);
     this.tree.visibleSteps = Infinity;
-    this.choose(isSameSearch && this.node < tree.nodes.length ? this.node : first);
+    this.choose(isSameSearch && this.node < tree.nodes.length ? this.node : defaultNode);
   }
 
   /** Selects a node: updates its path, its text, the candidates of its step, and its token in the translation. */
@@ -166,9 +171,9 @@ class DecodingTab {
     const { tree } = this.searchResult;
     this.node = node;
     if (tree.nodes[node].step >= this.tree.visibleSteps) this.stepper.goTo(tree.nodes[node].step + 1);
-    this.tree.mark(node);
+    this.tree.select(node);
     this.selectedNode.show(this.searchResult, node, this.canOpen);
-    this.probabilities.mark(this.tokenAt(node));
+    this.probabilities.select(this.tokenIndex(node));
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }
 
@@ -190,14 +195,15 @@ class DecodingTab {
     return ids.join() === state.translation.target.map(({ id }) => id).join() ? tree.path(best) : [];
   }
 
-  tokenAt(node) {
+  /** Index of the node's token in the page's translation; null if it is not part of it. */
+  tokenIndex(node) {
     const index = node === null ? -1 : this.targetNodes().indexOf(node);
     return index < 0 ? null : index;
   }
 
   hoverNode(node) {
     this.tree.highlight(node);
-    this.probabilities.highlight(this.tokenAt(node));
+    this.probabilities.highlight(this.tokenIndex(node));
   }
 
   hoverToken(index) {
@@ -210,9 +216,10 @@ class DecodingTab {
     if (node !== undefined) this.choose(node);
   }
 
-  moveStep(step) {
+  /** Moves to the next (offset 1) or previous (−1) step: along the path of the selected node or, at its end, to the best node. */
+  moveStep(offset) {
     const { node } = this;
     const { tree, best } = this.searchResult;
-    this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.getFacts(node).step + step][0]);
+    this.choose((offset > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.getFacts(node).step + offset][0]);
   }
 }

@@ -6,7 +6,7 @@ import { formatSigned } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
-const SCORES = { 0: 'plain', 1: 'even' }; // phrase by length penalty; other penalties are shown as numbers
+const PENALTY_PHRASES = { 0: 'plain', 1: 'even' }; // by length penalty; other penalties are shown as numbers
 
 export class FinishedList {
   /** Callbacks: `choose(node)` selects a path in the tree, `open(node)` opens it as a translation. */
@@ -15,32 +15,32 @@ export class FinishedList {
     this.open = open;
     this.list = make('ol', {});
     this.backTranslationNote = make('p', { class: 'sub-note' });
-    this.note = make('p', { class: 'sub-note' });
-    this.section = section('finished', this.backTranslationNote, this.list, this.note);
+    this.sumNote = make('p', { class: 'sub-note' });
+    this.section = section('finished', this.backTranslationNote, this.list, this.sumNote);
   }
 
   /**
-   * Draws the finished nodes of a search. `penalty`: length penalty; `backs`: back-translation score per finished node,
-   * with this `weight`; `canOpen`: whether paths can be opened.
+   * Draws the finished nodes of a search. `penalty`: length penalty; `backs`: back-translation score per finished node, or
+   * null; `weight`: weight of these scores; `canOpen`: whether paths can be opened.
    */
   draw({ tree, finished, penalty, backs, weight }, canOpen) {
     this.section.title.textContent = t('decoding_finished');
-    this.section.caption.textContent = t(`decoding_score_${SCORES[penalty] ?? 'penalty'}`, { penalty });
-    this.note.textContent = t('decoding_sum_note');
+    this.section.caption.textContent = t(`decoding_score_${PENALTY_PHRASES[penalty] ?? 'penalty'}`, { penalty });
+    this.sumNote.textContent = t('decoding_sum_note');
     this.backTranslationNote.hidden = backs.every((back) => back === null);
     this.backTranslationNote.textContent = this.backTranslationNote.hidden ? '' : t('decoding_guess_says', { weight });
-    replace(this.list, ...finished.map((node, rank) => this.line(tree, node, rank, { back: backs[rank], weight }, canOpen)));
+    replace(this.list, ...finished.map((node, rank) => this.makeItem(tree, node, rank, { back: backs[rank], weight }, canOpen)));
   }
 
-  line(tree, node, rank, { back, weight }, canOpen) {
+  makeItem(tree, node, rank, { back, weight }, canOpen) {
     const { text } = tree.getNode(node);
     const { log_probability, score } = tree.getFacts(node);
-    const chosenIds = state.translation.target.map((token) => token.id).join();
+    const pageIds = state.translation.target.map((token) => token.id).join();
     const tags = [
       rank === 0 && 'decoding_chosen',
-      tree.ids(node).join() === chosenIds && state.translation.request.target && 'decoding_opened',
+      tree.ids(node).join() === pageIds && state.translation.request.target && 'decoding_opened',
     ];
-    const values = [
+    const scores = [
       ['decoding_score', score],
       ...(back === null
         ? [['decoding_log_probability', log_probability]]
@@ -49,20 +49,16 @@ export class FinishedList {
             ['decoding_together', score + weight * back],
           ]),
     ];
-    const numbers = values.map(([name, value]) => `${t(name)} ${formatSigned(value)}`).join(' · ');
-    const note = tags
+    const scoreText = scores.map(([phrase, value]) => `${t(phrase)} ${formatSigned(value)}`).join(' · ');
+    const tagText = tags
       .filter(Boolean)
       .map((tag) => ` · ${t(tag)}`)
       .join('');
-    const link = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
-    const open = make('button', { ...link, onclick: () => this.open(node) }, t('decoding_open'));
+    const openAttributes = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
+    const openButton = make('button', { ...openAttributes, onclick: () => this.open(node) }, t('decoding_open'));
     const attributes = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
-    const button = make('button', { ...attributes, onclick: () => this.choose(node) }, text);
-    return make(
-      'li',
-      {},
-      button,
-      make('p', {}, make('span', { class: 'numeric' }, numbers), note, canOpen ? ' ' : null, canOpen ? open : null),
-    );
+    const textButton = make('button', { ...attributes, onclick: () => this.choose(node) }, text);
+    const numbers = make('span', { class: 'numeric' }, scoreText);
+    return make('li', {}, textButton, make('p', {}, numbers, tagText, canOpen ? ' ' : null, canOpen ? openButton : null));
   }
 }

@@ -7,11 +7,10 @@ import { t } from '../core/i18n.js';
 import { section } from './section.js';
 
 const PLOTLY_CONFIG = { displayModeBar: false, responsive: false };
-const MAX_WIDTH = 1280; // maximum width of the chart in pixels, with the alternatives
-const MIN_BAR_WIDTH = 200; // minimum width of the bars in pixels
-const MARGIN_WITHOUT_ALTERNATIVES = 16; // right margin of bars without alternatives, in pixels
+const MAX_WIDTH = 1280; // pixels of the chart, with the alternatives
+const MIN_BAR_WIDTH = 200; // pixels of the bar area
+const MARGIN_WITHOUT_ALTERNATIVES = 16; // pixels to the right of the bars
 const MAX_ALTERNATIVES_IN_TABLE = 3; // per token
-
 const DIMMED_OPACITY = 0.45; // opacity of all other bars while a token is highlighted
 
 export class Probabilities {
@@ -19,13 +18,13 @@ export class Probabilities {
   constructor({ choose, onHover }) {
     this.choose = choose;
     this.onHover = onHover;
-    this.selectedIndex = null;
-    this.highlighted = null;
+    this.selectedIndex = null; // of a token
+    this.highlightedIndex = null;
     this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
     this.table = make('table', {});
-    this.numbers = make('summary', {});
+    this.summary = make('summary', {});
     this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table);
-    this.section = section('sure', this.chart, make('details', {}, this.numbers, this.region));
+    this.section = section('sure', this.chart, make('details', {}, this.summary, this.region));
     new ResizeObserver(() => this.onResize()).observe(this.chart);
   }
 
@@ -34,22 +33,22 @@ export class Probabilities {
     this.plotly = plotly;
     this.figure = figure;
     this.section.title.textContent = t('decoding_probabilities');
-    this.numbers.textContent = t('decoding_numbers');
+    this.summary.textContent = t('decoding_numbers');
     this.region.setAttribute('aria-label', t('decoding_probabilities'));
-    const names = ['decoding_token', 'decoding_probability', 'decoding_others'].map((name) => t(name));
-    replace(this.table, tableHead(names), make('tbody', {}, ...state.translation.target.map(tokenRow)));
+    const titles = ['decoding_token', 'decoding_probability', 'decoding_others'].map((phrase) => t(phrase));
+    replace(this.table, tableHead(titles), make('tbody', {}, ...state.translation.target.map(makeTokenRow)));
     this.fit();
   }
 
-  /** Fits the chart to the width, with as many alternatives as fit next to the bars. The table shows all of them. */
+  /** Fits the chart to the width, with as many alternatives per token as fit next to the bars. */
   fit() {
     if (!this.figure) return;
     const { data, layout } = this.figure;
     const width = Math.min(this.chart.clientWidth, MAX_WIDTH);
     const isAlternative = ({ x, xref }) => xref === 'paper' && x === 1;
-    const columns = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((a, b) => a - b);
-    const columnWidth = columns.length > 1 ? columns[1] - columns[0] : 0;
-    const visibleColumns = columns.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
+    const columnShifts = [...new Set(layout.annotations.filter(isAlternative).map(({ xshift }) => xshift))].sort((a, b) => a - b);
+    const columnWidth = columnShifts.length > 1 ? columnShifts[1] - columnShifts[0] : 0;
+    const visibleColumns = columnShifts.filter((left) => left + columnWidth <= width - layout.margin.l - MIN_BAR_WIDTH);
     this.section.caption.textContent = t(visibleColumns.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
     const annotations = layout.annotations.filter((annotation) => !isAlternative(annotation) || visibleColumns.includes(annotation.xshift));
     const margin = { ...layout.margin, r: visibleColumns.length ? visibleColumns.at(-1) + columnWidth : MARGIN_WITHOUT_ALTERNATIVES };
@@ -70,22 +69,23 @@ export class Probabilities {
     this.table.addEventListener('click', (event) => rowIndex(event) !== null && this.choose(rowIndex(event)));
   }
 
-  /** Marks the token of the node that is selected in the tree; null if it is not part of the translation. */
-  mark(index) {
+  /** Selects the token of the node that is selected in the tree; null if it is not part of the translation. */
+  select(index) {
     this.selectedIndex = index;
     this.paint();
   }
 
   /** Highlights the token that is hovered here or in the tree. */
   highlight(index) {
-    if (index === this.highlighted) return;
-    this.highlighted = index;
+    if (index === this.highlightedIndex) return;
+    this.highlightedIndex = index;
     this.paint();
   }
 
+  /** Dims all bars but that of the highlighted or selected token. */
   paint() {
     if (!this.figure) return;
-    const index = this.highlighted ?? this.selectedIndex;
+    const index = this.highlightedIndex ?? this.selectedIndex;
     const opacity = state.translation.target.map((_, row) => (index === null || row === index ? 1 : DIMMED_OPACITY));
     this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
     for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === index);
@@ -99,9 +99,9 @@ export class Probabilities {
   }
 }
 
-function tokenRow(token) {
-  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_ALTERNATIVES_IN_TABLE);
-  const cells = others.map(([text, , probability]) =>
+function makeTokenRow(token) {
+  const alternatives = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, MAX_ALTERNATIVES_IN_TABLE);
+  const alternativeTexts = alternatives.map(([text, , probability]) =>
     make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${threeDecimals(probability)}`),
   );
   const name = make('th', { scope: 'row' }, make('bdi', {}, token.full ?? token.label));
@@ -110,6 +110,6 @@ function tokenRow(token) {
     {},
     name,
     make('td', { class: 'numeric' }, fourDecimals(token.probability)),
-    make('td', { class: 'numeric others' }, ...cells),
+    make('td', { class: 'numeric others' }, ...alternativeTexts),
   );
 }

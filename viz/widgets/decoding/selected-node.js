@@ -2,7 +2,7 @@
 
 import { make, replace, tableHead } from '../core/dom.js';
 import { fourDecimals, formatSigned } from '../core/map-view.js';
-import { probabilities } from './tree-layout.js';
+import { tokenProbabilities } from './tree-layout.js';
 import { t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
 import { section } from './section.js';
@@ -30,42 +30,43 @@ export class SelectedNode {
     const { text, unchanged, label } = tree.getNode(node);
     replace(this.nodeText, ...highlightToken(text, unchanged, label));
     const { log_probability, score, reason } = tree.getFacts(node);
-    const numbers = t('decoding_node_numbers', {
+    const numberText = t('decoding_node_numbers', {
       token: label,
-      probability: fourDecimals(probabilities(tree)[node]),
+      probability: fourDecimals(tokenProbabilities(tree)[node]),
       log_probability: formatSigned(log_probability),
       score: formatSigned(score),
     });
-    const description = t(`decoding_reason_${reason}`, { beam });
-    replace(this.facts, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, description));
+    const reasonText = t(`decoding_reason_${reason}`, { beam });
+    replace(this.facts, make('span', { class: 'nowrap' }, numberText), ' ', make('span', {}, reasonText));
     this.openButton.textContent = t('decoding_open');
     this.openButton.hidden = !canOpen;
     this.drawStep(tree, node);
   }
 
+  /** Draws the candidates of the node's step as a table. */
   drawStep(tree, node) {
     const { step } = tree.getFacts(node);
     const { steps } = tree;
     this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
     this.step.caption.textContent = t('decoding_step_says');
-    for (const [button, name, end] of [
+    for (const [button, phrase, lastStep] of [
       [this.previous, 'decoding_previous_step', 0],
       [this.next, 'decoding_next_step', steps.length - 1],
     ]) {
-      button.setAttribute('aria-label', t(name));
-      button.disabled = step === end;
+      button.setAttribute('aria-label', t(phrase));
+      button.disabled = step === lastStep;
     }
-    const focused = this.table.contains(document.activeElement);
-    const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_outcome'].map((name) => t(name));
+    const hadFocus = this.table.contains(document.activeElement);
+    const titles = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_outcome'].map((phrase) => t(phrase));
     replace(
       this.table,
-      tableHead(names),
-      make('tbody', {}, ...steps[step].map((candidate) => this.row(tree, candidate, candidate === node))),
+      tableHead(titles),
+      make('tbody', {}, ...steps[step].map((candidate) => this.makeRow(tree, candidate, candidate === node))),
     );
-    if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+    if (hadFocus) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
   }
 
-  row(tree, node, isSelected) {
+  makeRow(tree, node, isSelected) {
     const { text, unchanged, label } = tree.getNode(node);
     const { log_probability, score, outcome } = tree.getFacts(node);
     const name = make('bdi', {}, ...highlightToken(text, unchanged, label, MAX_PREFIX_LENGTH));
@@ -75,15 +76,18 @@ export class SelectedNode {
       name,
     );
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
-    const description = make('td', {}, t(`decoding_outcome_${outcome}`));
-    return make('tr', { class: `${outcome}${isSelected ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, description);
+    const outcomeCell = make('td', {}, t(`decoding_outcome_${outcome}`));
+    return make('tr', { class: `${outcome}${isSelected ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, outcomeCell);
   }
 }
 
-/** The text, with the part that its last token added in bold. Long texts are truncated at the start. */
-function highlightToken(text, unchanged, label, maxLength = Infinity) {
-  const added = text.slice(unchanged).trim() ? text.slice(unchanged) : '';
-  const before = text.slice(0, text.length - added.length);
-  const shortText = before.length > maxLength ? `…${before.slice(-maxLength)}` : before;
-  return [shortText, make('b', {}, added || ` ${label}`)];
+/**
+ * Nodes of a text whose last token is bold: the part after `unchanged` characters, or the token's label if it added no visible
+ * text. If the part before it has more than `maxPrefixLength` characters, its start is cut.
+ */
+function highlightToken(text, unchanged, label, maxPrefixLength = Infinity) {
+  const addedText = text.slice(unchanged).trim() ? text.slice(unchanged) : '';
+  const prefix = text.slice(0, text.length - addedText.length);
+  const shortPrefix = prefix.length > maxPrefixLength ? `…${prefix.slice(-maxPrefixLength)}` : prefix;
+  return [shortPrefix, make('b', {}, addedText || ` ${label}`)];
 }

@@ -7,7 +7,7 @@ import { cssColour, textColourOn, scaleColour } from '../core/theme.js';
 import { twoDecimals } from '../core/map-view.js';
 import { t } from '../core/i18n.js';
 import { makeColourRamp } from '../parts/legend.js';
-import { hasLateNodes, layout, linePath, probabilities, visibleNodes } from './tree-layout.js';
+import { computeLayout, hasLateNodes, linePath, listVisibleNodes, tokenProbabilities } from './tree-layout.js';
 
 const MIN_HORIZONTAL_WIDTH = 700; // pixels below which the tree grows downward
 
@@ -30,24 +30,26 @@ export class TreeView {
     this.element.addEventListener('click', (event) => nodeAt(event) !== null && choose(nodeAt(event)));
     this.element.addEventListener('pointerover', (event) => onHover(nodeAt(event)));
     this.element.addEventListener('pointerleave', () => onHover(null));
-    this.dropped = this.choice('decoding_show_dropped', false);
-    this.late = this.choice('decoding_hide_late', false);
+    this.droppedOption = this.makeOption('decoding_show_dropped');
+    this.lateOption = this.makeOption('decoding_hide_late');
     this.legend = make('p', { class: 'tree-legend quiet' });
-    this.keys = make('p', { class: 'tree-keys' });
-    this.visibleSteps = Infinity; // all steps
-    this.highlighted = null;
+    this.keyHints = make('p', { class: 'tree-keys' });
+    this.visibleSteps = Infinity; // number of steps that are shown
+    this.highlightedNode = null;
     new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw()).observe(this.element);
   }
 
-  choice(name, checked) {
-    const box = make('input', { type: 'checkbox', checked });
+  /** A checkbox {checkbox, caption, phrase, element} that redraws the tree. */
+  makeOption(phrase) {
+    const checkbox = make('input', { type: 'checkbox' });
     const caption = make('span', {});
-    box.addEventListener('change', () => this.draw());
-    return { box, caption, name, element: make('label', { class: 'choice' }, box, caption) };
+    checkbox.addEventListener('change', () => this.draw());
+    return { checkbox, caption, phrase, element: make('label', { class: 'choice' }, checkbox, caption) };
   }
 
-  get choices() {
-    return [this.dropped.element, this.late.element];
+  /** Elements of the display options. */
+  get options() {
+    return [this.droppedOption.element, this.lateOption.element];
   }
 
   /** Shows a search: its `tree`, and its `best` node if one has finished. `canOpen`: whether paths can be opened. */
@@ -55,18 +57,18 @@ export class TreeView {
     this.search = search;
     this.canOpen = canOpen;
     this.node = undefined;
-    this.probabilities = probabilities(search.tree);
+    this.probabilities = tokenProbabilities(search.tree);
     const { nodes, steps } = search.tree;
     this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
-    for (const { caption, name } of [this.dropped, this.late]) caption.textContent = t(name);
-    this.late.element.hidden = !hasLateNodes(search);
-    const key = (letters, caption) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(caption)}`);
-    const openKey = canOpen ? key(['Enter'], 'decoding_key_open') : null;
-    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), openKey);
-    this.keys.hidden = isTouch();
-    const winnerKey = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
-    const legend = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
-    replace(this.legend, makeColourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), legend, winnerKey);
+    for (const { caption, phrase } of [this.droppedOption, this.lateOption]) caption.textContent = t(phrase);
+    this.lateOption.element.hidden = !hasLateNodes(search);
+    const keyHint = (keys, phrase) => make('span', {}, make('kbd', {}, keys.join(' ')), ` ${t(phrase)}`);
+    const openHint = canOpen ? keyHint(['Enter'], 'decoding_key_open') : null;
+    replace(this.keyHints, keyHint(['←', '→'], 'decoding_key_path'), keyHint(['↑', '↓'], 'decoding_key_step'), openHint);
+    this.keyHints.hidden = isTouch();
+    const winnerEntry = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
+    const finishedEntry = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
+    replace(this.legend, makeColourRamp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), finishedEntry, winnerEntry);
   }
 
   clear() {
@@ -81,14 +83,15 @@ export class TreeView {
     this.draw();
   }
 
-  mark(node) {
+  /** Selects a node, which is drawn with its path. */
+  select(node) {
     this.node = node;
     this.draw();
   }
 
   /** Highlights the node that is hovered in the tree or in another part of the tab. */
   highlight(node) {
-    this.highlighted = node;
+    this.highlightedNode = node;
     for (const box of this.boxes.children) box.classList.toggle('lit', Number(/** @type {any} */ (box).dataset.node) === node);
   }
 
@@ -98,53 +101,52 @@ export class TreeView {
     if (!this.search || !this.element.clientWidth) return;
     const { tree, best } = this.search;
     this.width = this.element.clientWidth;
-    const down = this.width < MIN_HORIZONTAL_WIDTH;
-    const current = visibleNodes(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, selectedNode: this.node });
-    const treeLayout = layout(tree, current, this.width, down);
+    const growsDown = this.width < MIN_HORIZONTAL_WIDTH;
+    const [showsDropped, showsLate] = [this.droppedOption.checkbox.checked, !this.lateOption.checkbox.checked];
+    const candidates = listVisibleNodes(this.search, { showsDropped, showsLate, selectedNode: this.node });
+    const layout = computeLayout(tree, candidates, this.width, growsDown); // the layout stays the same at every step
     const winningPath = new Set(best === undefined ? [] : tree.path(best));
     const selectedPath = new Set(this.node === undefined ? [] : tree.path(this.node));
-    const visible = current.filter((node) => tree.nodes[node].step < this.visibleSteps);
-    const context = (node) => ({ node, treeLayout, down, isWinner: winningPath.has(node), isOnSelectedPath: selectedPath.has(node) });
-    Object.assign(this.element.style, { height: `${treeLayout.height}px` });
-    for (const [name, value] of Object.entries({ width: this.width, height: treeLayout.height }))
-      this.lines.setAttribute(name, String(value));
-    const order = [...visible].sort(
-      (a, b) => this.drawingOrder(a, winningPath, selectedPath) - this.drawingOrder(b, winningPath, selectedPath),
-    );
-    replace(this.lines, ...order.map((node) => this.line(context(node))));
-    replace(this.boxes, ...visible.map((node) => this.box(context(node))));
-    this.highlight(this.highlighted);
+    const visible = candidates.filter((node) => tree.nodes[node].step < this.visibleSteps);
+    const style = (node) => ({ layout, growsDown, isWinner: winningPath.has(node), isOnSelectedPath: selectedPath.has(node) });
+    Object.assign(this.element.style, { height: `${layout.height}px` });
+    for (const [name, value] of Object.entries({ width: this.width, height: layout.height })) this.lines.setAttribute(name, String(value));
+    const zIndex = (node) => this.lineZIndex(node, winningPath, selectedPath);
+    const sortedNodes = [...visible].sort((a, b) => zIndex(a) - zIndex(b));
+    replace(this.lines, ...sortedNodes.map((node) => this.makeLine(node, style(node))));
+    replace(this.boxes, ...visible.map((node) => this.makeBox(node, style(node))));
+    this.highlight(this.highlightedNode);
   }
 
-  /** Drawing order of lines: the winning and the selected path are drawn last, over the others. */
-  drawingOrder(node, winningPath, selectedPath) {
+  /** Rank of a line in drawing order: lines of the winning and the selected path are drawn last, over the others. */
+  lineZIndex(node, winningPath, selectedPath) {
     return (
       Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winningPath.has(node)) + 4 * Number(selectedPath.has(node))
     );
   }
 
-  line({ node, treeLayout, down, isWinner, isOnSelectedPath }) {
+  /** The line from a node's parent to the node. */
+  makeLine(node, { layout, growsDown, isWinner, isOnSelectedPath }) {
     const { parent, outcome } = this.search.tree.nodes[node];
-    const kind = isOnSelectedPath ? 'chosen' : isWinner ? 'winner' : outcome;
     return svg('path', {
-      d: linePath(treeLayout.boxPositions.get(parent), treeLayout.boxPositions.get(node), treeLayout.box, down),
-      class: kind,
+      d: linePath(layout.boxPositions.get(parent), layout.boxPositions.get(node), layout.box, growsDown),
+      class: isOnSelectedPath ? 'chosen' : isWinner ? 'winner' : outcome,
     });
   }
 
-  box({ node, treeLayout, isWinner, isOnSelectedPath }) {
+  makeBox(node, { layout, isWinner, isOnSelectedPath }) {
     const { label, outcome, text } = this.search.tree.nodes[node];
-    const { x, y } = treeLayout.boxPositions.get(node);
+    const { x, y } = layout.boxPositions.get(node);
     const probability = this.probabilities[node];
     const colour = scaleColour(state.palette, probability);
-    const style = `left:${x}px;top:${y}px;width:${treeLayout.box.width}px;height:${treeLayout.box.height}px`;
+    const style = `left:${x}px;top:${y}px;width:${layout.box.width}px;height:${layout.box.height}px`;
     const classes = ['node', outcome, isWinner && 'winner', isOnSelectedPath && 'path', node === this.node && 'chosen'];
     const attributes = {
       class: classes.filter(Boolean).join(' '),
       style: `${style};background:${cssColour(colour)};color:${textColourOn(colour)}`,
     };
-    const name = treeLayout.showsTokens ? make('bdi', {}, label) : null;
-    const number = treeLayout.showsProbabilities ? make('span', { class: 'numeric' }, twoDecimals(probability).replace(/^0/, '')) : null;
+    const name = layout.showsTokens ? make('bdi', {}, label) : null;
+    const number = layout.showsProbabilities ? make('span', { class: 'numeric' }, twoDecimals(probability).replace(/^0/, '')) : null;
     return make('div', { ...attributes, title: text, data: { node } }, name, number);
   }
 

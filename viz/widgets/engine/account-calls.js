@@ -23,7 +23,7 @@ async function loadRun(engine, values, control) {
   return run && { ...query, rival, token, run };
 }
 
-/** What each token added to the lead of a word over a rival. */
+/** The contribution of each token to the lead of a word over a rival. */
 export async function answerAccount(engine, values, control) {
   const query = await loadRun(engine, values, control);
   const account = query && (await accountWord(query.run, control));
@@ -43,14 +43,14 @@ export async function answerAccount(engine, values, control) {
   };
 }
 
-/** What each source token added through each head of cross-attention. */
+/** The contribution of each source token through each head of cross-attention. */
 export async function answerAccountHeads(engine, values, control) {
   const query = await loadRun(engine, values, control);
   const heads = query && (await accountByHead(query.run, control));
   return heads && { heads: heads.map((layer) => layer.map(roundAll)) };
 }
 
-/** What each source token added through each key of a head of cross-attention. */
+/** The contribution of each source token through each key of a head of cross-attention. */
 export async function answerAccountKeys(engine, values, control) {
   const query = await loadRun(engine, values, control);
   if (!query) return null;

@@ -18,8 +18,8 @@ function rowDifference({ weights, inputs }, first, second) {
   return Float32Array.from({ length: inputs }, (_, at) => weights[first * inputs + at] - weights[second * inputs + at]);
 }
 
-/** Embedding times gradient, summed for each token. */
-function summands(embeddings, gradient, width) {
+/** The product of embedding and gradient, summed over the dimensions of each token. */
+function computeSummands(embeddings, gradient, width) {
   return Array.from({ length: gradient.length / width }, (_, token) => {
     let sum = 0;
     for (let at = token * width; at < (token + 1) * width; at++) sum += embeddings[at] * gradient[at];
@@ -46,16 +46,19 @@ export async function fixedRun(model, translation, changes, { position, rival },
   const prefix = await reverse.run('decoder', gradient, control);
   if (!prefix) return null;
   const lead = slope.reduce((sum, number, at) => sum + number * tape.states[position * width + at], 0);
-  return { lead, prefix: summands(tape.tensors.get(TARGET), prefix, width), reverse, model, tape };
+  return { lead, prefix: computeSummands(tape.tensors.get(TARGET), prefix, width), reverse, model, tape };
 }
 
-/** What each source token adds through a gradient of the encoder's output. */
+/** The contribution of each source token through a gradient of the encoder's output; null if it was stopped. */
 async function traceBack({ reverse, tape, model }, memory, control) {
   const gradient = await reverse.run('encoder', memory, control);
-  return gradient && summands(tape.tensors.get(SOURCE), gradient, model.transformer.width);
+  return gradient && computeSummands(tape.tensors.get(SOURCE), gradient, model.transformer.width);
 }
 
-/** The parts of the source tokens, of the decoder's inputs, and of the model's biases. */
+/**
+ * The lead of a word over a rival as {lead, source, prefix, constants}: a contribution per source token, one per decoder input,
+ * and the contribution of the model's biases. Null if it was stopped.
+ */
 export async function accountWord(run, control = {}) {
   const source = await traceBack(run, run.reverse.memory, control);
   if (!source) return null;
@@ -64,18 +67,18 @@ export async function accountWord(run, control = {}) {
 }
 
 /** The gradient of the encoder's output through some keys of a head of cross-attention. */
-function gradientOfKeys({ reverse, model }, layer, head, isIncluded) {
+function keyGradient({ reverse, model }, layer, head, isIncluded) {
   const { transformer, config } = model;
   const values = /** @type {Float32Array} */ (reverse.values.get(attentionPath('cross', layer)));
   const [{ width }, headWidth] = [transformer, transformer.width / config.heads];
-  const only = values.map((slope, at) => {
-    const isOwn = Math.floor((at % width) / headWidth) === head && isIncluded(Math.floor(at / width));
-    return isOwn ? slope : 0;
+  const headValues = values.map((slope, at) => {
+    const isFromHead = Math.floor((at % width) / headWidth) === head && isIncluded(Math.floor(at / width));
+    return isFromHead ? slope : 0;
   });
-  return reverse.transposed(only, transformer.sides.decoder.layers[layer].crossAttention.value);
+  return reverse.multiplyTransposed(headValues, transformer.sides.decoder.layers[layer].crossAttention.value);
 }
 
-/** What each source token added through each head of cross-attention, [layer][head][token]. */
+/** The contribution of each source token through each head of cross-attention, [layer][head][token]; null if it was stopped. */
 export async function accountByHead(run, control = {}) {
   const layers = [];
   for (let layer = 0; layer < run.model.config.decoder_layers; layer++) {
@@ -83,7 +86,7 @@ export async function accountByHead(run, control = {}) {
     for (let head = 0; head < run.model.config.heads; head++) {
       const parts = await traceBack(
         run,
-        gradientOfKeys(run, layer, head, () => true),
+        keyGradient(run, layer, head, () => true),
         control,
       );
       if (!parts) return null;
@@ -94,13 +97,13 @@ export async function accountByHead(run, control = {}) {
   return layers;
 }
 
-/** What each source token added through each key of a head of cross-attention, [key][token]. */
+/** The contribution of each source token through each key of a head of cross-attention, [key][token]; null if it was stopped. */
 export async function accountByKey(run, layer, head, control = {}) {
   const keys = [];
   for (let key = 0; key * run.model.transformer.width < run.tape.memory.length; key++) {
     const parts = await traceBack(
       run,
-      gradientOfKeys(run, layer, head, (other) => other === key),
+      keyGradient(run, layer, head, (other) => other === key),
       control,
     );
     if (!parts) return null;

@@ -2,7 +2,7 @@
 
 import { tokenLabels } from './labels.js';
 import { measureValues } from './measures.js';
-import { lateHeads, chooseOpening } from './opening.js';
+import { findLateHeads, chooseOpening } from './opening.js';
 import { judgeTranslation, usesBackTranslation } from './reliability.js';
 import { requestValues } from './requests.js';
 import { headRoles } from './roles.js';
@@ -68,7 +68,7 @@ export function makeAnswer(translation, model, label) {
     roles: /** @type {any} */ (Object.fromEntries(KINDS.map((kind) => [kind, roles[kind].map((layer) => layer.map(roleValues))]))),
     measures: /** @type {any} */ (Object.fromEntries(KINDS.map((kind) => [kind, measureValues(translation, kind)]))),
     opening: chooseOpening(translation, roles.cross, model.cross_heads, model.languages),
-    late: lateHeads(roles.cross, model.cross_heads),
+    late: findLateHeads(roles.cross, model.cross_heads),
     hypotheses: translation.hypotheses,
     tree: translation.tree.map((node) => [
       ...[node.parent, node.step, node.id, label(node.id)],

@@ -1,7 +1,7 @@
 // Clock times in a text, in minutes of half a day: the rules of `model/text/clock_times.py`.
 
 import { UNSURE, hanValue, wordValue } from './number-words.js';
-import { compile, compileAll, groups } from './patterns.js';
+import { compile, compileAll, namedGroups } from './patterns.js';
 import { tables } from './tables.js';
 
 const { spoken, quarters, times_of_day: timesOfDay } = tables.clock;
@@ -18,7 +18,7 @@ const QUARTERS = new Map(Object.entries(quarters));
 export function clockTimes(text, language) {
   if (!(language in CLOCK)) return [];
   return [...text.matchAll(CLOCK[language])].flatMap((match) => {
-    const parts = groups(match);
+    const parts = namedGroups(match);
     const minutes = clockMinutes(parts, language);
     if (minutes === null) return [];
     const isUnsure = 'noon' in parts || isALittle(match, text) || isAnHour(parts);

@@ -12,8 +12,8 @@ const rules = tables.evidence;
 
 const isLong = ({ text }) => countLetters(text) >= rules.short_word_letters;
 
-/** How similar two texts are, from 0 to 1, as `difflib` measures it. */
-function similarity(one, other) {
+/** The similarity of two texts from 0 to 1, as the `ratio` of Python's `difflib.SequenceMatcher`. */
+function measureSimilarity(one, other) {
   const [first, second] = [Array.from(one), Array.from(other)];
   const matches = matchingBlocks(first, second).reduce((sum, { size }) => sum + size, 0);
   return first.length + second.length ? (2 * matches) / (first.length + second.length) : 1;
@@ -35,7 +35,7 @@ export function misspeltPairs(source, target) {
     /** @type {{ name: Word | null, ratio: number }} */
     let best = { name: null, ratio: 0 };
     for (const name of names) {
-      const ratio = similarity(name.text, word.text);
+      const ratio = measureSimilarity(name.text, word.text);
       if (ratio > best.ratio) best = { name, ratio };
     }
     return best.name && best.ratio >= rules.similar_from ? [/** @type {[Word, Word]} */ ([best.name, word])] : [];

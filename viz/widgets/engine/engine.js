@@ -8,7 +8,7 @@ import { checkRequest, flatten } from './requests.js';
 import { canRerank, ownChoice, rerank } from './reranking.js';
 import { translate } from './translator.js';
 
-const MAX_KEPT = 12; // translations in memory
+const MAX_TRANSLATIONS = 12; // translations in memory
 
 /** Options of answers while typing: greedy. */
 const LIVE_OPTIONS = { beam_size: 1, n_best: 1, back_weight: 0, temperature: 0 };
@@ -68,7 +68,7 @@ export class Engine {
     if (!translation) return null;
     this.translations.set(key, translation);
     const [oldest] = this.translations.keys();
-    if (this.translations.size > MAX_KEPT) this.translations.delete(oldest);
+    if (this.translations.size > MAX_TRANSLATIONS) this.translations.delete(oldest);
     return translation;
   }
 

@@ -50,8 +50,8 @@ function meanAttention({ maps, heads, source, target }) {
 const highestWeight = (/** @type {Float64Array[]} */ rows, tokens) =>
   rows.map((row) => tokens.reduce((sum, token) => sum + row[token], 0)).reduce((most, weight) => Math.max(most, weight), 0);
 
-/** How sharply the translation attends. A model that invents attends diffusely. */
-function sharpness(/** @type {Float64Array[]} */ rows) {
+/** Means of the highest weight and of the weight on the end, over target tokens. A model that invents attends diffusely. */
+function measureSharpness(/** @type {Float64Array[]} */ rows) {
   const words = rows.slice(0, -1); // without the end
   if (!words.length) return { peak: 1, to_end: 0 };
   return { peak: mean(words.map((row) => Math.max(...row))), to_end: mean(words.map((row) => row[row.length - 1])) };
@@ -69,7 +69,7 @@ function reverseFeatures(tokens, text) {
 }
 
 /** Runs that the translation repeats at once, unless the source repeats a word, too. */
-function loops(source, target, text) {
+function findLoops(source, target, text) {
   const [read, written] = [source, target].map((words) =>
     words.map(({ start, end, ...word }) => ({ text: foldCase(word.text), start, end })),
   );
@@ -100,7 +100,7 @@ function gatherFacts(translation, /** @type {Usual} */ { source, target }, back)
     misspelt: misspeltPairs(read, written),
     copied: source === target ? [] : copiedWords(read, written),
     repeated: repeatedWords(read, written),
-    runs: loops(read, written, text),
+    runs: findLoops(read, written, text),
     doubtful: written
       .filter((word) => word.logProbability < rules.unsure_below)
       .sort((one, other) => one.logProbability - other.logProbability),
@@ -126,7 +126,7 @@ function findFeatures(translation, /** @type {Facts} */ facts, usualLength) {
     names: atMostThree(facts.misspelt.length),
     length: Math.abs(Math.log((length + 1) / (sentenceLength + 1)) - usualLength),
     rare: mean(read.map(({ tokens }) => Number(tokens.length > 2))),
-    ...sharpness(facts.rows),
+    ...measureSharpness(facts.rows),
     invented: doubtful.filter(({ tokens }) => tokens.length > 2).length / Math.max(1, written.length),
     copied: atMostThree(facts.copied.length),
     repeated: atMostThree(facts.repeated.length),

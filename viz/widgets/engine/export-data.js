@@ -75,17 +75,17 @@ export function allNpz(translation) {
 }
 
 /** Numbers as nested lists. @param {Float32Array} numbers @param {number[]} shape @returns {any} */
-function nested(numbers, shape) {
+function nestArrays(numbers, shape) {
   const [size, ...rest] = shape;
   if (!rest.length) return Array.from(numbers);
   const step = numbers.length / size;
-  return Array.from({ length: size }, (_, index) => nested(numbers.subarray(index * step, (index + 1) * step), rest));
+  return Array.from({ length: size }, (_, index) => nestArrays(numbers.subarray(index * step, (index + 1) * step), rest));
 }
 
 /** Text, tokens with probabilities, and all maps as nested lists. */
 export function allJson(translation) {
   const { source, target, maps } = translation;
-  const kinds = KINDS.map((kind) => [kind, maps[kind].map((layer) => nested(layer, mapShape(translation, kind).slice(1)))]);
+  const kinds = KINDS.map((kind) => [kind, maps[kind].map((layer) => nestArrays(layer, mapShape(translation, kind).slice(1)))]);
   const content = {
     source: translation.sourceText,
     translation: translation.text,

@@ -5,9 +5,9 @@ import { encodeBytes } from './array-encoding.js';
 import { effectMap, effectWord, showsEffects, weightMap } from './attention-map.js';
 import { KINDS } from './effects.js';
 import { allJson, allNpz, comparisonCsv, mapCsv } from './export-data.js';
-import { lines } from './figure-lines.js';
-import { compare, heatmap } from './figure-maps.js';
-import { overview } from './figure-overview.js';
+import { drawLines } from './figure-lines.js';
+import { drawComparison, drawHeatmap } from './figure-maps.js';
+import { drawOverview } from './figure-overview.js';
 import { addTitleLines, fill } from './figure-text.js';
 import { makeVisible, wordLabel } from './labels.js';
 import { standalonePage } from './standalone.js';
@@ -66,7 +66,7 @@ function drawPicture(query, { form, selection, theme: themeName, language }, map
   const style = { theme, palette: selection.palette };
   const wordsFor = (name) => words[language][name];
   const draw = () => {
-    if (form.startsWith(WALL)) return overview(translation, second, { ...style, words: wordsFor('overview') });
+    if (form.startsWith(WALL)) return drawOverview(translation, second, { ...style, words: wordsFor('overview') });
     if (selection.view === 'lines') {
       const coloured = first
         ? [
@@ -74,14 +74,14 @@ function drawPicture(query, { form, selection, theme: themeName, language }, map
             [second, theme.head_b],
           ]
         : [[second, theme.accent]];
-      return lines(/** @type {any} */ (coloured), { theme, words: wordsFor('lines'), threshold: selection.threshold });
+      return drawLines(/** @type {any} */ (coloured), { theme, words: wordsFor('lines'), threshold: selection.threshold });
     }
     if (showsEffects(selection)) {
       const effects = effectSentence(query, selection, phrases);
-      return heatmap(second, { ...style, words: wordsFor('heatmap'), scale: 'effect', effects });
+      return drawHeatmap(second, { ...style, words: wordsFor('heatmap'), scale: 'effect', effects });
     }
-    if (first) return compare(first, second, { ...style, words: wordsFor('compare') });
-    return heatmap(second, { ...style, words: wordsFor('heatmap'), scale: selection.scale });
+    if (first) return drawComparison(first, second, { ...style, words: wordsFor('compare') });
+    return drawHeatmap(second, { ...style, words: wordsFor('heatmap'), scale: selection.scale });
   };
   const figure = draw();
   addTitleLines(figure, phrases[`kind_${selection.kind}`], [

@@ -4,7 +4,7 @@ import { isEastAsian } from './characters.js';
 import { plotlyText, textWidth, verticalText } from './figure-text.js';
 import { tokenLabels } from './labels.js';
 
-const DENSE_FROM = 44; // above this number of tokens, only every tenth has a label
+const MAX_LABELLED_TOKENS = 44; // above this number of tokens, only every tenth has a label
 const [MAX_CELL, MAX_LENGTH] = [38, 680]; // pixels
 const [LABEL, MIN_FONT] = [14, 11]; // pixels
 const GAP = 10; // between labels and cells
@@ -41,7 +41,7 @@ export function mapAxes(map, maxLength = MAX_LENGTH, maxCell = MAX_CELL) {
 function fitLabels(labels, count, maxLength, maxCell) {
   const exact = Math.min(maxCell, maxLength / Math.max(1, count));
   const cell = exact >= 12 ? Math.floor(exact) : exact;
-  const isDense = labels.length > DENSE_FROM;
+  const isDense = labels.length > MAX_LABELLED_TOKENS;
   const space = isDense ? 10 * cell : cell; // one label per ten cells
   const size = space >= 20 ? LABEL : Math.max(MIN_FONT, Math.min(LABEL - 2, space - 1));
   const positions = [...labels.keys()].filter((position) => !isDense || position % 10 === 9);
@@ -53,10 +53,10 @@ function fitLabels(labels, count, maxLength, maxCell) {
 function labelName({ labels }, position, convert = (text) => text) {
   const { read, text } = labels[position];
   const name = convert(read) + convert(text);
-  return labels.length > DENSE_FROM ? `${position + 1} ${name}` : name;
+  return labels.length > MAX_LABELLED_TOKENS ? `${position + 1} ${name}` : name;
 }
 
-const isVertical = ({ labels }, position) => labels.length <= DENSE_FROM && Array.from(labels[position].text).some(isEastAsian);
+const isVertical = ({ labels }, position) => labels.length <= MAX_LABELLED_TOKENS && Array.from(labels[position].text).some(isEastAsian);
 
 function ticks(axis, positions, theme) {
   return {

@@ -6,8 +6,8 @@ import { tables } from './tables.js';
 
 const SHADES = 20; // of a line; a weight is rounded to the nearest
 const MIDDLE = 280; // pixels between the two sides
-const [ROW, DENSE_ROW] = [24, 16]; // pixels per token; the latter for more than `DENSE_FROM`
-const DENSE_FROM = 44;
+const [ROW, DENSE_ROW] = [24, 16]; // pixels per token; the latter for more than `MAX_TALL_ROWS`
+const MAX_TALL_ROWS = 44;
 const BOTTOM = 40;
 const LABEL = 14;
 const MIN_SIDE = 48;
@@ -34,7 +34,7 @@ function headTraces(map, color, threshold, words) {
 const sideWidth = (labels, size) => Math.max(MIN_SIDE, ...labels.map(({ read, text }) => textWidth(read + text, size))) + MARGIN + 12;
 
 /** The token labels of one side, from top to bottom. */
-function side(labels, x, size, theme) {
+function drawSide(labels, x, size, theme) {
   const position = { xref: 'paper', x, xanchor: x ? 'left' : 'right', xshift: x ? 10 : -10 };
   return labels.map(({ read, text, special }, y) => ({
     ...caption(plotlyText(read) + plotlyText(text), theme, { ...position, y }),
@@ -46,11 +46,11 @@ function side(labels, x, size, theme) {
  * @param {[import('./attention-map.js').AttentionMap, string][]} maps with the colour of each
  * @param {{ theme: Record<string, string>, words: Record<string, string>, threshold: number }} style
  */
-export function lines(maps, { theme, words, threshold }) {
+export function drawLines(maps, { theme, words, threshold }) {
   const [[first]] = maps;
   const sides = [rowLabels(first), columnLabels(first)];
   const rows = Math.max(1, ...sides.map(({ length }) => length));
-  const [height, size] = rows > DENSE_FROM ? [DENSE_ROW, LABEL - 2] : [ROW, LABEL];
+  const [height, size] = rows > MAX_TALL_ROWS ? [DENSE_ROW, LABEL - 2] : [ROW, LABEL];
   const [left, right] = sides.map((labels) => sideWidth(labels, size));
   const width = Math.floor(left + MIDDLE + right);
   const subtitle = fill(words.says, { row: words[first.kind], threshold: Number(threshold.toPrecision(6)) });
@@ -66,7 +66,7 @@ export function lines(maps, { theme, words, threshold }) {
     annotations: [
       caption(words.rows, theme, { x: 0, xanchor: 'right', xshift: -10, ...position }),
       caption(words.columns, theme, { x: 1, xanchor: 'left', xshift: 10, ...position }),
-      ...sides.flatMap((labels, x) => side(labels, x, size, theme)),
+      ...sides.flatMap((labels, x) => drawSide(labels, x, size, theme)),
     ],
     legend: { orientation: 'h', x: 0, y: 0, yanchor: 'top' },
     showlegend: maps.length > 1,

@@ -22,7 +22,7 @@ const LABEL = 14; // pixels
  * @param {AttentionMap} map
  * @param {Style & { scale: string, effects?: string }} style
  */
-export function heatmap(map, { theme, words, palette, scale, effects = '' }) {
+export function drawHeatmap(map, { theme, words, palette, scale, effects = '' }) {
   const [rows, columns] = mapAxes(map);
   const left = leftMargin(rows);
   const width = Math.max(MIN_WIDTH, Math.floor(left + columns.length + MARGIN));
@@ -60,7 +60,7 @@ const traceAxes = (number) => ({ xaxis: `x${suffix(number)}`, yaxis: `y${suffix(
  * @param {AttentionMap} second
  * @param {Style} style
  */
-export function compare(first, second, { theme, words, palette }) {
+export function drawComparison(first, second, { theme, words, palette }) {
   const [rows, columns] = mapAxes(first, COMPARED_LENGTH, COMPARED_CELL);
   const left = leftMargin(rows);
   const step = Math.max(columns.length, MIN_STEP) + COMPARED_GAP;

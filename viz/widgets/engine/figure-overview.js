@@ -57,7 +57,7 @@ const axis = (starts, average) => ({
  * @param {import('./attention-map.js').AttentionMap} sides any map of the kind
  * @param {{ theme: Record<string, string> & { name: string }, words: Record<string, string>, palette: string }} style
  */
-export function overview(translation, sides, { theme, words, palette }) {
+export function drawOverview(translation, sides, { theme, words, palette }) {
   const { kind, rows, columns, allowed } = sides;
   const block = [rows, columns].map(({ length }) => Math.ceil(length / MAX_CELLS));
   const tiles = mapsWithMeans(translation, kind, allowed.length).map((maps) => maps.map((map) => tileRows(sides, map, block)));

@@ -72,12 +72,12 @@ export function mapName(map, words, hasEffects = false) {
 }
 
 /** Columns of a line of text in a width of pixels. */
-const columnsIn = (width) => Math.max(24, Math.floor(width / 7));
+const countColumns = (width) => Math.max(24, Math.floor(width / 7));
 
 /** A title with a sentence below it, wrapped to `width` pixels. */
 export const title = (text, sentence, width) => ({
   text,
-  subtitle: { text: wrap(sentence, columnsIn(width)).join('<br>') },
+  subtitle: { text: wrap(sentence, countColumns(width)).join('<br>') },
   ...{ x: 0, xref: 'container', xanchor: 'left', pad: { l: 16, t: 16 }, y: 1, yref: 'container', yanchor: 'top' },
 });
 
@@ -96,7 +96,7 @@ export function cornerCaption(words, theme) {
 /** Prefixes the title with a name and adds lines to the subtitle. The figure grows by their height. */
 export function addTitleLines({ layout }, name, texts) {
   const { title: header, margin } = layout;
-  const lines = texts.flatMap((text) => wrap(text, columnsIn(layout.width - 32))).map(plotlyText);
+  const lines = texts.flatMap((text) => wrap(text, countColumns(layout.width - 32))).map(plotlyText);
   const before = headerHeight(header);
   header.text = `${name} · ${header.text}`;
   header.subtitle.text = [header.subtitle.text, ...lines].join('<br>');

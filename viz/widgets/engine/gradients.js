@@ -5,10 +5,10 @@
  * @typedef {{ ownRows?: boolean }} Options `ownRows`: each row has a score of its own, so only its own key counts
  */
 
-/** Calls `use(at, row, key, head)` for each cell that counts, at its offset in [head, row, key]. */
-function eachCell({ heads, rows, keys }, use) {
-  for (let head = 0, at = 0; head < heads; head++)
-    for (let row = 0; row < rows; row++) for (let key = 0; key < keys; key++, at++) use(at, row, key, head);
+/** Calls `visit(offset, row, key, head)` for each cell of an array [head, row, key]. */
+function forEachCell({ heads, rows, keys }, visit) {
+  for (let head = 0, offset = 0; head < heads; head++)
+    for (let row = 0; row < rows; row++) for (let key = 0; key < keys; key++, offset++) visit(offset, row, key, head);
 }
 
 /**
@@ -21,32 +21,32 @@ export function weightsGradient(mixed, values, shape) {
   const width = mixed.length / shape.rows;
   const headWidth = width / shape.heads;
   const gradient = new Float32Array(shape.heads * shape.rows * shape.keys);
-  eachCell(shape, (at, row, key, head) => {
-    const [from, to] = [key * width + head * headWidth, row * width + head * headWidth];
+  forEachCell(shape, (offset, row, key, head) => {
+    const [valueStart, mixedStart] = [key * width + head * headWidth, row * width + head * headWidth];
     let sum = 0;
-    for (let index = 0; index < headWidth; index++) sum += mixed[to + index] * values[from + index];
-    gradient[at] = sum;
+    for (let index = 0; index < headWidth; index++) sum += mixed[mixedStart + index] * values[valueStart + index];
+    gradient[offset] = sum;
   });
   return gradient;
 }
 
 /**
- * Sums rows by the cells of maps: `result[to] += cell × from` for each cell. With `byKey`, the result has a row for each key and
- * `numbers` one for each row, else the other way round.
+ * Sums vectors weighted by the cells of maps: for each cell, `result[target] += cell × vectors[source]`. With `byKey`, the
+ * targets are keys and the sources rows, else the targets are rows and the sources keys.
  * @param {Float32Array} cells [head, row, key]
- * @param {Float32Array} numbers
+ * @param {Float32Array} vectors [source, width]
  * @param {MapShape} shape
  * @param {{ width: number, byKey: boolean, scale?: number } & Options} options
  */
-export function sumByCells(cells, numbers, shape, { width, byKey, scale = 1, ownRows = false }) {
+export function sumByCells(cells, vectors, shape, { width, byKey, scale = 1, ownRows = false }) {
   const headWidth = width / shape.heads;
   const result = new Float32Array((byKey ? shape.keys : shape.rows) * width);
-  eachCell(shape, (at, row, key, head) => {
-    const cell = cells[at] * scale;
+  forEachCell(shape, (offset, row, key, head) => {
+    const cell = cells[offset] * scale;
     if (cell === 0 || (ownRows && byKey && row !== key)) return;
-    const to = (byKey ? key : row) * width + head * headWidth;
-    const from = (byKey ? row : key) * width + head * headWidth;
-    for (let index = 0; index < headWidth; index++) result[to + index] += cell * numbers[from + index];
+    const target = (byKey ? key : row) * width + head * headWidth;
+    const source = (byKey ? row : key) * width + head * headWidth;
+    for (let index = 0; index < headWidth; index++) result[target + index] += cell * vectors[source + index];
   });
   return result;
 }
@@ -79,9 +79,9 @@ export function normGradient(gradient, input, { weight, epsilon, width, fixed = 
       products += slope * centred;
     }
     const variance = squares / width + epsilon;
-    const turn = fixed ? 0 : products / width / variance;
+    const varianceSlope = fixed ? 0 : products / width / variance;
     for (let at = 0; at < width; at++) {
-      const slope = gradient[first + at] * weight[at] - slopes / width - (input[first + at] - mean) * turn;
+      const slope = gradient[first + at] * weight[at] - slopes / width - (input[first + at] - mean) * varianceSlope;
       result[first + at] = slope / Math.sqrt(variance);
     }
   }

@@ -5,15 +5,15 @@ import { tables } from './tables.js';
 
 const rules = tables.identification;
 const MAX_CHARACTERS = 20_000;
-const SIZES_OF_ENDINGS = [5, 4, 3, 2];
+const ENDING_LENGTHS = [5, 4, 3, 2];
 const WORD = compile(rules.word, 'g');
 const SCRIPTS = rules.scripts.map(([name, letters]) => /** @type {const} */ ([name, new RegExp(`[${letters}]`, 'gu')]));
 const LETTERS = new Map(Object.entries(rules.letters));
 const ENDINGS = new Map(Object.entries(rules.endings));
 /** Languages in which a word is frequent. @type {Map<string, string[]>} */
-const LANGUAGES_OF_WORDS = new Map();
+const WORD_LANGUAGES = new Map();
 for (const [language, words] of Object.entries(rules.frequent)) {
-  for (const word of new Set(words.split(' '))) LANGUAGES_OF_WORDS.set(word, [...(LANGUAGES_OF_WORDS.get(word) ?? []), language]);
+  for (const word of new Set(words.split(' '))) WORD_LANGUAGES.set(word, [...(WORD_LANGUAGES.get(word) ?? []), language]);
 }
 
 /** The frequent words of a language. @returns {Set<string>} */
@@ -50,11 +50,11 @@ function voteByWords(text) {
   const votes = new Map([['es', 0]]);
   for (const word of words) {
     const letters = Array.from(word);
-    share(votes, LANGUAGES_OF_WORDS.get(word) ?? [], 1);
+    share(votes, WORD_LANGUAGES.get(word) ?? [], 1);
     for (const letter of new Set(letters)) {
       if (LETTERS.has(letter)) share(votes, LETTERS.get(letter).split(' '), rules.letter_weight);
     }
-    const endings = SIZES_OF_ENDINGS.filter((size) => letters.length >= size + rules.min_stem_letters);
+    const endings = ENDING_LENGTHS.filter((size) => letters.length >= size + rules.min_stem_letters);
     const ending = endings.map((size) => letters.slice(-size).join('')).find((letters) => ENDINGS.has(letters));
     if (ending) share(votes, ENDINGS.get(ending).split(' '), rules.ending_weight);
   }

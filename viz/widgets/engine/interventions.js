@@ -6,7 +6,8 @@ import { isAllowed } from './attention.js';
 const SCORE_ACTIONS = ['temperature', 'uniform', 'previous', 'next', 'same']; // in the order in which they run
 const WEIGHT_ACTIONS = ['borrow', 'copy', 'drag'];
 const SCALING_ACTIONS = ['scale', 'remove'];
-// Next to a higher score, the softmax of each is exactly zero.
+// If another key has a higher score, the softmax of these scores is exactly zero. A row whose target key is masked falls back to
+// its own key.
 const [MASKED_SCORE, FALLBACK_SCORE] = [-1e9, -1e4];
 const SHUFFLE_WINDOW = 8; // length of the runs that are shuffled
 
@@ -16,13 +17,14 @@ const SHUFFLE_WINDOW = 8; // length of the runs that are shuffled
  * @typedef {Map<string, Record<string, { layers: Float32Array[], rows: number, columns: number }>>} BorrowedMaps by sentence and kind
  */
 
-/** Calls `use(start)` with the offset of each row of the heads that a change concerns. */
-function eachRow({ head }, { heads, rows, keys }, use) {
+/** Calls `visit(offset, row, head)` for each row of the heads that a change concerns. */
+function forEachRow({ head }, { heads, rows, keys }, visit) {
   for (let index = head ?? 0; index < (head == null ? heads : head + 1); index++) {
-    for (let row = 0; row < rows; row++) use((index * rows + row) * keys, row, index);
+    for (let row = 0; row < rows; row++) visit((index * rows + row) * keys, row, index);
   }
 }
 
+/** Position of the first row that is computed: in the decoder, earlier rows are cached. */
 const firstRow = ({ kind }, { start }) => (kind === 'encoder' ? 0 : start);
 
 /** The factor of a head's scores; undefined if the change replaces them. */
@@ -31,20 +33,20 @@ const scoreFactor = ({ action, amount = 1 }) => ({ uniform: 0, temperature: 1 / 
 /** @param {Change} change @param {Float32Array} scores @param {MapShape} shape */
 function editScores(change, scores, shape) {
   const factor = scoreFactor(change);
-  const step = { previous: -1, next: 1, same: 0 }[change.action] ?? 0;
-  eachRow(change, shape, (at, row) => {
-    const place = firstRow(change, shape) + row;
+  const keyOffset = { previous: -1, next: 1, same: 0 }[change.action] ?? 0;
+  forEachRow(change, shape, (offset, row) => {
+    const position = firstRow(change, shape) + row;
     for (let key = 0; key < shape.keys; key++) {
-      if (factor !== undefined) scores[at + key] *= factor;
-      else scores[at + key] = key === place + step ? 0 : key === place ? FALLBACK_SCORE : MASKED_SCORE;
+      if (factor !== undefined) scores[offset + key] *= factor;
+      else scores[offset + key] = key === position + keyOffset ? 0 : key === position ? FALLBACK_SCORE : MASKED_SCORE;
     }
   });
 }
 
 /** The gradient of scores before a change, in place. */
 function scoresGradient(change, gradient, shape) {
-  eachRow(change, shape, (at) => {
-    for (let key = 0; key < shape.keys; key++) gradient[at + key] *= scoreFactor(change) ?? 0;
+  forEachRow(change, shape, (offset) => {
+    for (let key = 0; key < shape.keys; key++) gradient[offset + key] *= scoreFactor(change) ?? 0;
   });
 }
 
@@ -78,16 +80,16 @@ function setWeightGradient(change, gradient, weights, shape) {
     if (isAllowed(shape, row, key)) slopes[key] = key === change.column ? 0 : factor * (slopes[key] - mean);
 }
 
-/** Replaces rows by those for another sentence, cut to the keys that exist. */
+/** Replaces rows by those of the map for another sentence, without keys that this sentence lacks. Rows sum to one again. */
 function borrowRows(change, weights, shape, { layers, rows, columns }) {
   const borrowed = layers[change.layer];
-  eachRow(change, shape, (at, row, head) => {
-    const from = (head * rows + firstRow(change, shape) + row) * columns;
+  forEachRow(change, shape, (offset, row, head) => {
+    const borrowedOffset = (head * rows + firstRow(change, shape) + row) * columns;
     if (firstRow(change, shape) + row >= rows) return;
     const isShared = (key) => key < columns && isAllowed(shape, row, key);
-    const cells = Array.from({ length: shape.keys }, (_, key) => (isShared(key) ? borrowed[from + key] : 0));
+    const cells = Array.from({ length: shape.keys }, (_, key) => (isShared(key) ? borrowed[borrowedOffset + key] : 0));
     const total = sum(cells);
-    if (total > 0) for (let key = 0; key < shape.keys; key++) weights[at + key] = cells[key] / total;
+    if (total > 0) for (let key = 0; key < shape.keys; key++) weights[offset + key] = cells[key] / total;
   });
 }
 
@@ -123,27 +125,27 @@ function mersenneTwister(seed) {
   };
 }
 
-/** The places of a shuffle: each run of eight is permuted. */
-function shuffledPlaces(seed, count) {
+/** Permuted positions: each run of `SHUFFLE_WINDOW` positions is shuffled. */
+function shufflePositions(seed, count) {
   const random = mersenneTwister(seed);
-  const places = [];
+  const positions = [];
   for (let first = 0; first < count; first += SHUFFLE_WINDOW) {
     const run = Array.from({ length: SHUFFLE_WINDOW }, (_, index) => first + index);
     for (let index = 0; index < SHUFFLE_WINDOW - 1; index++) {
       const other = index + (random() % (SHUFFLE_WINDOW - index));
       [run[index], run[other]] = [run[other], run[index]];
     }
-    places.push(...run);
+    positions.push(...run);
   }
-  return places;
+  return positions;
 }
 
-/** The function that moves the positions of one side. -1 is no position, and stays so. */
-function placeChange({ action, amount = 0 }, longest) {
+/** A function that maps the positions of one side to other positions. −1 stands for no position, and is not changed. */
+function createPositionMap({ action, amount = 0 }, maxLength) {
   if (action === 'no_positions') return () => -1;
-  if (action === 'shift') return (place) => (place < 0 ? place : Math.max(0, place + amount));
-  const places = shuffledPlaces(amount, longest);
-  return (place) => (place < 0 ? place : places[place]);
+  if (action === 'shift') return (position) => (position < 0 ? position : Math.max(0, position + amount));
+  const positions = shufflePositions(amount, maxLength);
+  return (position) => (position < 0 ? position : positions[position]);
 }
 
 /**
@@ -154,30 +156,29 @@ function placeChange({ action, amount = 0 }, longest) {
  * @returns {import('./transformer.js').Changes}
  */
 export function modelChanges(config, interventions, borrowed = new Map()) {
-  const ofAttention = interventions.filter(({ kind }) => kind);
-  const moves = interventions.filter(({ side, part }) => side && !part);
+  const attentionChanges = interventions.filter(({ kind }) => kind);
+  const positionChanges = interventions.filter(({ side, part }) => side && !part);
   const removals = interventions.filter(({ part }) => part);
-  const inLayer = (kind, layer) => (change) => change.kind === kind && (change.layer ?? layer) === layer;
-  const inOrder = (changes, actions) =>
-    changes
-      .filter(({ action }) => actions.includes(action))
-      .sort((one, other) => actions.indexOf(one.action) - actions.indexOf(other.action));
-  /** @type {Map<string, Float32Array>} maps of the present pass by kind, layer and hypothesis, for copies of a head */
-  const passed = new Map();
+  const concerns = (kind, layer) => (change) => change.kind === kind && (change.layer ?? layer) === layer;
+  const sortByAction = (changes, actions) =>
+    changes.filter(({ action }) => actions.includes(action)).sort((a, b) => actions.indexOf(a.action) - actions.indexOf(b.action));
+  /** @type {Map<string, Float32Array>} maps of the current pass that later heads copy, by kind, layer and hypothesis */
+  const copiedMaps = new Map();
   const isCopied = (kind, layer) =>
-    ofAttention.some((change) => change.kind === kind && change.action === 'copy' && change.from_layer === layer);
+    attentionChanges.some((change) => change.kind === kind && change.action === 'copy' && change.from_layer === layer);
 
   const headSize = ({ rows, keys }) => rows * keys;
-  const passedKey = ({ kind, layer }, which) => `${kind} ${layer} ${which}`;
+  const copiedMapKey = ({ kind, layer }, which) => `${kind} ${layer} ${which}`;
   const borrow = (change, weights, shape) => borrowRows(change, weights, shape, /** @type {any} */ (borrowed.get(change.text))[shape.kind]);
 
   function editWeight(change, weights, shape, which) {
     if (change.action === 'drag') return setWeight(change, weights, shape);
     if (change.action === 'borrow') return borrow(change, weights, shape);
     const { from_layer: layer, from_head: head } = change;
-    const from = layer === shape.layer ? weights : /** @type {Float32Array} */ (passed.get(passedKey({ ...shape, layer }, which)));
+    const sourceWeights =
+      layer === shape.layer ? weights : /** @type {Float32Array} */ (copiedMaps.get(copiedMapKey({ ...shape, layer }, which)));
     const size = headSize(shape);
-    return weights.set(from.slice(head * size, (head + 1) * size), change.head * size);
+    return weights.set(sourceWeights.slice(head * size, (head + 1) * size), change.head * size);
   }
 
   const weightFactors = (changes, { heads }) =>
@@ -192,9 +193,9 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
   }
 
   function editWeights(changes, weights, shape, which) {
-    for (const change of inOrder(changes, WEIGHT_ACTIONS)) editWeight(change, weights, shape, which);
+    for (const change of sortByAction(changes, WEIGHT_ACTIONS)) editWeight(change, weights, shape, which);
     scaleHeads(changes, weights, shape);
-    if (isCopied(shape.kind, shape.layer)) passed.set(passedKey(shape, which), weights.slice());
+    if (isCopied(shape.kind, shape.layer)) copiedMaps.set(copiedMapKey(shape, which), weights.slice());
   }
 
   /** Moves the gradient of a copied head to its origin. `earlier(layer)`: the gradient of an earlier layer's weights. */
@@ -217,7 +218,7 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
   function weightsGradient(changes, gradient, softmax, shape, earlier) {
     scaleHeads(changes, gradient, shape);
     const weights = softmax.slice();
-    const steps = inOrder(changes, WEIGHT_ACTIONS).map((change) => {
+    const steps = sortByAction(changes, WEIGHT_ACTIONS).map((change) => {
       const before = weights.slice();
       editWeight(change, weights, shape, 0);
       return { change, before };
@@ -231,22 +232,24 @@ export function modelChanges(config, interventions, borrowed = new Map()) {
 
   return {
     attention: (kind, layer) => {
-      const changes = ofAttention.filter(inLayer(kind, layer));
+      const changes = attentionChanges.filter(concerns(kind, layer));
       if (!changes.length && !isCopied(kind, layer)) return undefined;
-      const ofScores = inOrder(changes, SCORE_ACTIONS);
+      const scoreChanges = sortByAction(changes, SCORE_ACTIONS);
       return {
         scores: (scores, shape) => {
-          for (const change of ofScores) editScores(change, scores, shape);
+          for (const change of scoreChanges) editScores(change, scores, shape);
         },
         weights: (weights, shape, which) => editWeights(changes, weights, shape, which),
         scoresGradient: (gradient, shape) => {
-          for (const change of ofScores) scoresGradient(change, gradient, shape);
+          for (const change of scoreChanges) scoresGradient(change, gradient, shape);
         },
         weightsGradient: (gradient, softmax, shape, earlier) => weightsGradient(changes, gradient, softmax, shape, earlier),
       };
     },
     places: (side, place) =>
-      moves.filter((change) => change.side === side).reduce((result, change) => placeChange(change, config.max_length)(result), place),
+      positionChanges
+        .filter((change) => change.side === side)
+        .reduce((position, change) => createPositionMap(change, config.max_length)(position), place),
     isZero: (side, layer, part) => removals.some((change) => change.side === side && change.layer === layer && change.part === part),
   };
 }

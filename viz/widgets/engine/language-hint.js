@@ -25,14 +25,14 @@ export function languageHint(text, model, others) {
   return {
     language: detected,
     reads: model.answer_model.source,
-    offers: candidates.sort((one, other) => compare(rank(one), rank(other))).map(offer),
+    offers: candidates.sort((one, other) => compareLanguages(rank(one), rank(other))).map(offer),
   };
 }
 
 const offer = ({ name, answer_model: { source, target } }) => ({ model: name, source_language: '', source, target });
 
 /** Compares two lists of equal length, as Python does. */
-function compare(one, other) {
+function compareLanguages(one, other) {
   const index = one.findIndex((value, place) => value !== other[place]);
   return index < 0 ? 0 : one[index] < other[index] ? -1 : 1;
 }

@@ -14,7 +14,7 @@ function applyNorm(part, whole, { weight }, epsilon) {
   return part.map((number, at) => ((number - partMean) / divisor) * weight[at]);
 }
 
-/** What each head adds to the stream of one row, without the bias. */
+/** The contribution of each head to the residual stream of one row, without the bias. */
 function headOutputs(mixed, { weights }, heads) {
   const width = mixed.length;
   const headWidth = width / heads;

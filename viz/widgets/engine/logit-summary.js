@@ -8,7 +8,7 @@ const BINS = 48;
 const round = (number) => Math.round(number * 1e6) / 1e6;
 
 /** Counts in equal bins from the lowest to the highest number; a bin includes its lower edge, the last both. */
-function histogram(numbers, low, high) {
+function countBins(numbers, low, high) {
   const width = (high - low) / BINS || 1;
   const counts = Array(BINS).fill(0);
   for (const number of numbers) counts[Math.min(BINS - 1, Math.floor((number - low) / width))]++;
@@ -36,7 +36,7 @@ export function summariseLogits(logits, label) {
     log_sum: round(largest + Math.log(powers)),
     mean: round(mean),
     spread: round(Math.sqrt(squares / logits.length)),
-    counts: histogram(logits, low, largest),
+    counts: countBins(logits, low, largest),
     low: round(low),
     high: round(largest),
   };

@@ -18,7 +18,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-function checksum(bytes) {
+function computeCrc32(bytes) {
   let value = 0xffffffff;
   for (const byte of bytes) value = CRC_TABLE[(value ^ byte) & 255] ^ (value >>> 8);
   return ~value >>> 0;
@@ -83,7 +83,7 @@ export async function encodeNpz(arrays) {
       [2, DEFLATED],
       [2, 0],
       [2, DATE],
-      [4, checksum(file)],
+      [4, computeCrc32(file)],
       [4, packed.length],
       [4, file.length],
       [2, name.length],

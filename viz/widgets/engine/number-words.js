@@ -32,7 +32,7 @@ const NUMERALS = new Map(
 export const hasNumberWords = (language) => NUMERALS.has(language);
 
 const numerals = (language) => /** @type {Map<string, number>} */ (NUMERALS.get(language));
-const ordinalsIn = (language) => /** @type {Map<string, string>} */ (ORDINALS.get(language));
+const getOrdinals = (language) => /** @type {Map<string, string>} */ (ORDINALS.get(language));
 
 /** German numerals with umlauts and ß. @type {[string, string][]} */
 const SPELLINGS = Object.entries(tables.numbers.german_spellings);
@@ -68,7 +68,7 @@ function germanValue(word) {
   if (whole !== undefined) return whole + 0.5;
   const match = /^(.+?)s?te[nrsm]?$/u.exec(word);
   if (match) {
-    const stem = ordinalsIn('de').get(withoutEnd(word.replace(/[nrsm]+$/, ''), 'e')) ?? match[1];
+    const stem = getOrdinals('de').get(withoutEnd(word.replace(/[nrsm]+$/, ''), 'e')) ?? match[1];
     const value = stem === word ? null : germanValue(stem);
     if (value !== null && value !== 1) return value;
   }
@@ -100,7 +100,7 @@ function englishValue(word) {
   if (['million', 'billion', 'trillion'].includes(word)) return SCALES.get('en')?.get(word) ?? null;
   if (word === 'hundredth') return 100;
   if (word === 'thousandth') return 1000;
-  const cardinal = ordinalsIn('en').get(word);
+  const cardinal = getOrdinals('en').get(word);
   if (cardinal !== undefined) return table.get(cardinal) ?? null;
   if (word.endsWith('ieth')) return table.get(`${withoutEnd(word, 'ieth')}y`) ?? null;
   return word.endsWith('th') ? (table.get(withoutEnd(word, 'th')) ?? null) : null;
@@ -116,7 +116,7 @@ function frenchValue(/** @type {string} */ text) {
     word = [ordinal, `${ordinal}e`].find((component) => frenchValue(component) !== null) ?? ordinal;
     const at = word.lastIndexOf('-') + 1;
     const last = word.slice(at);
-    word = word.slice(0, at) + (ordinalsIn('fr').get(last) ?? last);
+    word = word.slice(0, at) + (getOrdinals('fr').get(last) ?? last);
   }
   for (const component of word.split('-')) {
     const atom = component === 'vingts' ? 'vingt' : component;

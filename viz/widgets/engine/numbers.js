@@ -75,7 +75,7 @@ function joinMoney(numbers, text) {
   const results = [];
   for (const each of numbers) {
     const last = results.at(-1);
-    const cents = last && hundredths(each, text);
+    const cents = last && toHundredths(each, text);
     if (cents && !last.clock && CURRENCY.test(text.slice(last.end, each.start))) {
       results[results.length - 1] = number(Number((last.value + cents / 100).toFixed(2)), last.start, each.end);
     } else results.push(each);
@@ -84,7 +84,7 @@ function joinMoney(numbers, text) {
 }
 
 /** The hundredths of a currency that a number after it means, or 0 if it is another number. */
-function hundredths({ value, start, end, clock }, text) {
+function toHundredths({ value, start, end, clock }, text) {
   if (clock || value <= 0 || value >= 100 || value % 1) return 0;
   const isLast = !hasLetterOrDigit(text.slice(end, end + 1));
   if (matchAt(CENTS, text, end) || (value >= 10 && isLast)) return value;

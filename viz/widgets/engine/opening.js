@@ -14,20 +14,20 @@ import { tables } from './tables.js';
 const rowShift = ({ aligning }, layer, head) => aligning.find((measured) => measured[0] === layer && measured[1] === head)?.[2];
 
 /**
- * Heads whose row aligns the token just read.
+ * Heads [layer, head] whose row aligns the token just read.
  * @param {Role[][]} roles of cross-attention, averages last
  * @param {CrossHeads} measured
  */
-export function lateHeads(roles, measured) {
+export function findLateHeads(roles, measured) {
   /** @type {[number, number][]} */
-  const late = [];
+  const heads = [];
   roles.slice(0, -1).forEach((layer, index) => {
     layer.slice(0, -1).forEach((role, head) => {
       const shift = rowShift(measured, index, head);
-      if (shift === undefined ? role.name === 'behind' : shift > 0) late.push([index, head]);
+      if (shift === undefined ? role.name === 'behind' : shift > 0) heads.push([index, head]);
     });
   });
-  return late;
+  return heads;
 }
 
 const isContent = (word, language) => {
@@ -48,10 +48,10 @@ function contentTokens(tokens, text, language) {
 const wordTokens = (tokens) => [...tokens.keys()].filter((index) => !tokens[index].special && hasLetterOrDigit(tokens[index].text));
 
 /** The first index of the largest number. */
-const indexOfLargest = (numbers) => numbers.reduce((best, number, index) => (number > numbers[best] ? index : best), 0);
+const argMax = (numbers) => numbers.reduce((best, number, index) => (number > numbers[best] ? index : best), 0);
 
-/** Whether cells, [row, column], agree with the alignment of words. */
-function agreeingCells(translation, measured) {
+/** Marks the cells, [row, column], that agree with the alignment of words. */
+function findAgreeingCells(translation, measured) {
   const { source, target, maps, heads } = translation;
   const [best] = measured.aligning;
   const columns = source.length;
@@ -60,8 +60,8 @@ function agreeingCells(translation, measured) {
   const map = headMap(translation, layer, head);
   const cells = new Uint8Array(target.length * columns);
   for (let row = 0; row < target.length; row++) {
-    const shifted = Math.min(row + shift, target.length - 1);
-    cells[row * columns + indexOfLargest(map.subarray(shifted * columns, (shifted + 1) * columns))] = 1;
+    const mapRow = Math.min(row + shift, target.length - 1);
+    cells[row * columns + argMax(map.subarray(mapRow * columns, (mapRow + 1) * columns))] = 1;
   }
   return cells;
 }
@@ -71,33 +71,36 @@ function headMap({ source, target, maps }, layer, head) {
   return maps.cross[layer].subarray(head * size, (head + 1) * size);
 }
 
-/** The strongest weight of each row, if its column is allowed and agrees with the alignment. */
-function findLooks(translation, heads, rows, columns, agrees) {
+/**
+ * The strongest cells of the rows of some heads, as {layer, head, row, weight}, if they are in one of the columns and agree with
+ * the alignment.
+ */
+function findStrongestCells(translation, heads, rows, columns, agrees) {
   const count = translation.source.length;
   return heads.flatMap(([layer, head]) => {
     const map = headMap(translation, layer, head);
     return rows.flatMap((row) => {
-      const column = indexOfLargest(map.subarray(row * count, (row + 1) * count));
+      const column = argMax(map.subarray(row * count, (row + 1) * count));
       return columns.includes(column) && agrees[row * count + column] ? [{ layer, head, row, weight: map[row * count + column] }] : [];
     });
   });
 }
 
-/** The first item that no other exceeds; `ranks(item)` are compared in order. */
-function firstBest(items, ranks) {
-  const exceeds = (one, other) => {
-    const index = ranks(one).findIndex((rank, at) => rank !== ranks(other)[at]);
-    return index >= 0 && ranks(one)[index] > ranks(other)[index];
+/** The item with the largest `getRanks(item)`, a list that is compared number by number; of equal items the first. */
+function findBest(items, getRanks) {
+  const exceeds = (item, other) => {
+    const index = getRanks(item).findIndex((rank, position) => rank !== getRanks(other)[position]);
+    return index >= 0 && getRanks(item)[index] > getRanks(other)[index];
   };
   return items.reduce((best, item) => (exceeds(item, best) ? item : best));
 }
 
 /** The head with the highest source coverage. */
-function mostInformative(translation) {
+function findMostInformativeHead(translation) {
   const [rows, columns] = [wordTokens(translation.target), wordTokens(translation.source)];
   const count = translation.source.length;
   const all = translation.maps.cross.flatMap((_, layer) => Array.from({ length: translation.heads }, (_unused, head) => ({ layer, head })));
-  return firstBest(all, ({ layer, head }) => {
+  return findBest(all, ({ layer, head }) => {
     const map = headMap(translation, layer, head);
     return [columns.reduce((sum, column) => sum + rows.reduce((most, row) => Math.max(most, map[row * count + column]), 0), 0)];
   });
@@ -114,24 +117,26 @@ function mostInformative(translation) {
 export function chooseOpening(translation, roles, measured, languages) {
   const { source, target, text, sourceText, maps, heads } = translation;
   if (!source.length || !target.length) return maps.cross.length ? { layer: 0, head: 0, row: null } : null;
-  const late = new Set(lateHeads(roles, measured).map(String));
+  const late = new Set(findLateHeads(roles, measured).map(String));
   const all = maps.cross.flatMap((_, layer) => Array.from({ length: heads }, (_unused, head) => [layer, head]));
   const candidates = all.filter((position) => !late.has(String(position)));
   const aligning = candidates.filter(([layer, head]) => roles[layer][head].name === 'aligns');
-  const agrees = agreeingCells(translation, measured);
+  const agrees = findAgreeingCells(translation, measured);
   const content = [contentTokens(target, text, languages.target), contentTokens(source, sourceText, languages.source)];
-  const clear = findLooks(translation, aligning, content[0], content[1], agrees).filter(({ weight }) => weight >= tables.clear);
+  const clearCells = findStrongestCells(translation, aligning, content[0], content[1], agrees).filter(
+    ({ weight }) => weight >= tables.clear,
+  );
   const headLoss = ({ layer, head }) => measured.losses.find((loss) => loss[0] === layer && loss[1] === head)?.[2] ?? -Infinity;
-  const importance = (look) => (measured.losses.length ? headLoss(look) : roles[look.layer][look.head].share);
-  if (clear.length) {
-    const { layer, head, row } = firstBest(clear, (look) => [importance(look), look.weight]);
+  const importance = (cell) => (measured.losses.length ? headLoss(cell) : roles[cell.layer][cell.head].share);
+  if (clearCells.length) {
+    const { layer, head, row } = findBest(clearCells, (cell) => [importance(cell), cell.weight]);
     return { layer, head, row };
   }
   for (const [rows, columns] of [content, [wordTokens(target), wordTokens(source)]]) {
-    const looks = findLooks(translation, candidates, rows, columns, agrees);
-    if (!looks.length) continue;
-    const { layer, head, row } = firstBest(looks, (look) => [look.weight]);
+    const cells = findStrongestCells(translation, candidates, rows, columns, agrees);
+    if (!cells.length) continue;
+    const { layer, head, row } = findBest(cells, (cell) => [cell.weight]);
     return { layer, head, row };
   }
-  return { ...mostInformative(translation), row: 0 };
+  return { ...findMostInformativeHead(translation), row: 0 };
 }

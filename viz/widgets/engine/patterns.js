@@ -20,7 +20,7 @@ export function matchAt(/** @type {RegExp} */ pattern, text, position) {
 }
 
 /** The groups of a match that are not empty. */
-export const groups = (/** @type {RegExpMatchArray} */ match) =>
+export const namedGroups = (/** @type {RegExpMatchArray} */ match) =>
   /** @type {Record<string, string>} */ (Object.fromEntries(Object.entries(match.groups ?? {}).filter(([, text]) => text)));
 
 /** A text without this end, if it has it. */

@@ -23,7 +23,7 @@ function joinWords(text, /** @type {Span[]} */ spans) {
 }
 
 /** Spans by their words; a group is left out if each of its words is in another reason. */
-function omissions(/** @type {Span[][]} */ groups, /** @type {Span[]} */ explained, characters) {
+function listOmissions(/** @type {Span[][]} */ groups, /** @type {Span[]} */ explained, characters) {
   /** @type {Map<string, Span[]>} */
   const places = new Map();
   for (const group of groups) {
@@ -36,7 +36,7 @@ function omissions(/** @type {Span[][]} */ groups, /** @type {Span[]} */ explain
 }
 
 /** Names with their different spellings, each with all its places. */
-function spellings(/** @type {[Word, Word][]} */ pairs) {
+function listSpellings(/** @type {[Word, Word][]} */ pairs) {
   /** @type {Map<string, [Map<string, Span>, Map<string, Span>]>} */
   const places = new Map();
   for (const pair of pairs) {
@@ -60,7 +60,7 @@ function omittedSpans(/** @type {Facts} */ { sentence, language, read, attention
  * @param {Facts} facts
  * @param {Span[]} explained
  */
-function guesses({ doubtful, writtenNumbers, differing }, explained) {
+function listGuesses({ doubtful, writtenNumbers, differing }, explained) {
   // A number on both sides can be written in several ways, so a low probability does not make it a guess.
   const matched = writtenNumbers.filter((each) => each.required && !differing[1].includes(each)).map(span);
   return doubtful.filter(({ start, end }) => !overlapsOne(start, end, [...explained, ...matched])).slice(0, maxUnsureWords);
@@ -86,13 +86,13 @@ export function findReasons(translation, facts) {
   if (translation.stopped === 'length') reasons.push(reason('unfinished'));
   reasons.push(...runs.map((run) => reason('loop', [], [run])));
   if (differing.flat().length) reasons.push(reason('numbers', differing[0].map(span), differing[1].map(span)));
-  const names = spellings(facts.misspelt).map(([read, written]) => reason('name', read, written));
+  const names = listSpellings(facts.misspelt).map(([read, written]) => reason('name', read, written));
   const explained = [...reasons, ...names].filter(({ kind }) => kind !== 'language').flatMap((each) => each.source_spans);
-  reasons.push(...omissions(omittedSpans(facts), explained, characters).map((places) => reason('left_out', places)), ...names);
+  reasons.push(...listOmissions(omittedSpans(facts), explained, characters).map((places) => reason('left_out', places)), ...names);
   reasons.push(...facts.copied.map((word) => reason('copied', [], [span(word)])));
   const repeated = facts.repeated.filter(({ start, end }) => !overlapsOne(start, end, runs));
   reasons.push(...repeated.map((word) => reason('repeated', [], [span(word)])));
-  const unlikely = guesses(
+  const unlikely = listGuesses(
     facts,
     reasons.flatMap((each) => each.target_spans),
   );

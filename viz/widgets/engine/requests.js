@@ -22,11 +22,11 @@ const CHANGE_FIELDS = {
 };
 
 /** A wrong value for a message. */
-export const short = (value) => JSON.stringify(value)?.slice(0, 60) ?? String(value);
+export const abbreviate = (value) => JSON.stringify(value)?.slice(0, 60) ?? String(value);
 
 /** A text of at most so many characters, without halves of characters. */
 export function checkText(name, value, longest) {
-  if (typeof value !== 'string') throw new Fault(name, 'not_text', { name, given: short(value) });
+  if (typeof value !== 'string') throw new Fault(name, 'not_text', { name, given: abbreviate(value) });
   const length = Array.from(value).length;
   if (length > longest) throw new Fault(name, 'too_long', { name, given: length, limit: longest });
   const half = value.search(HALF_CHARACTER);
@@ -45,7 +45,7 @@ function checkWords(name, value, { characters, tokens }) {
 function checkNumber({ name, kind, low, high, empty }, value) {
   if (value === null && empty) return null;
   const isNumber = typeof value === 'number' && value >= low && value <= high;
-  const values = { name, low, high, given: short(value) };
+  const values = { name, low, high, given: abbreviate(value) };
   if (!isNumber || (kind === 'whole' && !Number.isInteger(value)))
     throw new Fault(name, kind === 'whole' ? 'not_whole' : 'not_number', values);
   return value;
@@ -58,7 +58,7 @@ function checkOptions(values, defaults, beamOfSampling) {
   if (beamOfSampling && values.temperature > 0) options.beam_size = 1;
   for (const field of numbers) if (field.name in values) options[field.name] = checkNumber(field, values[field.name]);
   if (options.n_best > options.beam_size) {
-    throw new Fault('n_best', 'not_whole', { name: 'n_best', low: 1, high: options.beam_size, given: short(options.n_best) });
+    throw new Fault('n_best', 'not_whole', { name: 'n_best', low: 1, high: options.beam_size, given: abbreviate(options.n_best) });
   }
   if (options.temperature > 0 && options.beam_size > 1) throw new Fault('beam_size', 'sampling_with_beam');
   if (options.top_p === 0) throw new Fault('top_p', 'top_p_zero');
@@ -72,7 +72,7 @@ function checkChange(change, config) {
     throw new Fault(field, 'not_choice', {
       name: 'action',
       choices: [...tables.actions, ...Object.keys(CHANGE_FIELDS)].join(', '),
-      given: short(change?.action),
+      given: abbreviate(change?.action),
     });
   for (const name of needed) if (change[name] === undefined) throw new Fault(field, 'missing', { name });
   const layers = (change.kind ?? change.side) === 'encoder' ? config.encoder_layers : config.decoder_layers;
@@ -80,7 +80,7 @@ function checkChange(change, config) {
   for (const [name, count] of Object.entries(counts)) {
     const value = change[name] ?? null;
     if (value !== null && !(Number.isInteger(value) && value >= 0 && value < count)) {
-      throw new Fault(field, 'not_whole', { name, low: 0, high: count - 1, given: short(value) });
+      throw new Fault(field, 'not_whole', { name, low: 0, high: count - 1, given: abbreviate(value) });
     }
   }
 }
@@ -95,7 +95,7 @@ function checkChange(change, config) {
 export function checkRequest(values, defaults, config, limits) {
   const known = new Set(tables.fields.map(({ name }) => name));
   for (const name of Object.keys(values)) {
-    if (!known.has(name)) throw new Fault('text', 'unknown_name', { given: short(name), choices: [...known].join(', ') });
+    if (!known.has(name)) throw new Fault('text', 'unknown_name', { given: abbreviate(name), choices: [...known].join(', ') });
   }
   const text = checkText('text', values.text, limits.characters);
   if (isBlank(text)) throw new Fault('text', 'blank_text');
@@ -107,7 +107,7 @@ export function checkRequest(values, defaults, config, limits) {
   }
   for (const change of interventions) checkChange(change, config);
   for (const name of ['source_language', 'target_language']) {
-    if (values[name]) throw new Fault(name, 'no_languages', { name, given: short(values[name]) });
+    if (values[name]) throw new Fault(name, 'no_languages', { name, given: abbreviate(values[name]) });
   }
   return { text, target, prefix, interventions, options: checkOptions(values, defaults, true) };
 }

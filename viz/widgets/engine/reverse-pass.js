@@ -12,7 +12,7 @@ import { normGradient, softmaxGradient, sumByCells, weightsGradient } from './gr
 const PARTS = { encoder: ['self_attention', 'feed_forward'], decoder: ['self_attention', 'cross_attention', 'feed_forward'] };
 const NORMS = { self_attention: 'selfNorm', cross_attention: 'crossNorm', feed_forward: 'feedForwardNorm' };
 
-/** Adds numbers to others in place. */
+/** Adds numbers to those of `target` in place, and returns `target`. */
 export function add(target, numbers) {
   for (let at = 0; at < target.length; at++) target[at] += numbers[at];
   return target;
@@ -20,8 +20,8 @@ export function add(target, numbers) {
 
 /** The path of the stream into a part of a layer. @param {Side} side @param {number} layer @param {Part} part */
 function inputPath(side, layer, part) {
-  const before = PARTS[side][PARTS[side].indexOf(part) - 1];
-  if (before) return `${side}.layers.${layer}.around_${before}.stream`;
+  const previousPart = PARTS[side][PARTS[side].indexOf(part) - 1];
+  if (previousPart) return `${side}.layers.${layer}.around_${previousPart}.stream`;
   return layer ? `${side}.layers.${layer - 1}.around_feed_forward.stream` : `${side}.embedding.stream`;
 }
 
@@ -56,8 +56,8 @@ export class ReversePass {
    */
   async run(side, gradient, control = {}) {
     const { layers, finalNorm } = this.transformer.sides[side];
-    const last = this.tensor(inputPath(side, layers.length, 'self_attention'));
-    let stream = finalNorm ? this.norm(gradient, last, finalNorm) : gradient;
+    const output = this.tensor(inputPath(side, layers.length, 'self_attention')); // of the last layer
+    let stream = finalNorm ? this.norm(gradient, output, finalNorm) : gradient;
     for (let layer = layers.length - 1; layer >= 0; layer--) {
       await control.pause?.();
       if (control.isStopped?.()) return null;
@@ -79,34 +79,37 @@ export class ReversePass {
     const path = `${side}.layers.${layer}`;
     const norm = this.transformer.sides[side].layers[layer][NORMS[part]];
     const isCut = this.tape.changes.isZero?.(side, layer, 'residual');
-    const after = this.config.norm_first ? gradient : this.norm(gradient, this.summed(path, part), norm);
-    const inner = this.part(after, side, layer, part);
-    const before = this.config.norm_first ? this.norm(inner, this.tensor(inputPath(side, layer, part)), norm) : inner;
-    return isCut ? before : add(before, after);
+    const sumGradient = this.config.norm_first ? gradient : this.norm(gradient, this.residualSum(path, part), norm);
+    const partGradient = this.part(sumGradient, side, layer, part);
+    const inputGradient = this.config.norm_first ? this.norm(partGradient, this.tensor(inputPath(side, layer, part)), norm) : partGradient;
+    return isCut ? inputGradient : add(inputGradient, sumGradient);
   }
 
   /** x + sublayer(x), which post-norm normalises. */
-  summed(path, part) {
+  residualSum(path, part) {
     const output = part === 'feed_forward' ? 'feed_forward.output' : `${part}.attended`;
     return add(this.tensor(`${path}.around_${part}.carried`).slice(), this.tensor(`${path}.${output}`));
   }
 
+  /** The gradient of a part's input from that of its output. */
   part(gradient, side, layer, part) {
     const weights = this.transformer.sides[side].layers[layer];
     if (part === 'feed_forward') return this.feedForward(gradient, side, layer, weights);
     if (part === 'cross_attention') return this.crossAttention(gradient, layer, weights.crossAttention);
     const { queries, keys, values } = this.attention(gradient, side, layer, weights.selfAttention.output);
     const { query, key, value } = weights.selfAttention;
-    const own = this.transposed(values, value);
-    return this.fixed ? own : add(add(own, this.transposed(queries, query)), this.transposed(keys, key));
+    const valueGradient = this.multiplyTransposed(values, value);
+    return this.fixed
+      ? valueGradient
+      : add(add(valueGradient, this.multiplyTransposed(queries, query)), this.multiplyTransposed(keys, key));
   }
 
   crossAttention(gradient, layer, { query, key, value, output }) {
     const { queries, keys, values } = this.attention(gradient, 'cross', layer, output);
     this.values.set(attentionPath('cross', layer), values);
-    if (!this.ownRows) add(this.memory, this.transposed(values, value));
-    if (!this.ownRows && !this.fixed) add(this.memory, this.transposed(keys, key));
-    return this.fixed ? new Float32Array(gradient.length) : this.transposed(queries, query);
+    if (!this.ownRows) add(this.memory, this.multiplyTransposed(values, value));
+    if (!this.ownRows && !this.fixed) add(this.memory, this.multiplyTransposed(keys, key));
+    return this.fixed ? new Float32Array(gradient.length) : this.multiplyTransposed(queries, query);
   }
 
   /** The gradients of queries, keys and values. @param {Kind} kind */
@@ -115,7 +118,7 @@ export class ReversePass {
     const { shape, weights, queries, keys } = /** @type {AttentionRecord} */ (this.tape.attentions.get(path));
     const { width, scale } = this.transformer;
     const ownRows = this.ownRows && kind === 'decoder';
-    const mixed = this.transposed(gradient, output);
+    const mixed = this.multiplyTransposed(gradient, output);
     const values = sumByCells(weights, mixed, shape, { width, byKey: true, ownRows });
     if (this.fixed) return { queries: mixed, keys: values, values };
     const scores = this.scores(path, kind, mixed);
@@ -149,19 +152,19 @@ export class ReversePass {
   feedForward(gradient, side, layer, { wide, narrow }) {
     if (this.tape.changes.isZero?.(side, layer, 'feed_forward')) return new Float32Array(gradient.length);
     const active = this.tensor(`${side}.layers.${layer}.feed_forward.hidden`);
-    const hidden = this.transposed(gradient, narrow);
+    const hidden = this.multiplyTransposed(gradient, narrow);
     for (let at = 0; at < hidden.length; at++) if (active[at] <= 0) hidden[at] = 0;
-    return this.transposed(hidden, wide);
+    return this.multiplyTransposed(hidden, wide);
   }
 
-  /** The gradient of a product's input, from that of its output. */
-  transposed(gradient, matrix) {
+  /** The gradient of a matrix product's input, [row, inputs], from that of its output, [row, stride]. */
+  multiplyTransposed(gradient, matrix) {
     const { kernels, scratch, width } = this.transformer;
     const rows = gradient.length / matrix.stride;
-    const from = matrix.stride === width ? scratch.normed : scratch.wide;
-    const to = matrix.inputs === width ? scratch.added : scratch.wide;
-    from.set(gradient);
-    kernels.multiplyTransposed(from, rows, matrix, to);
-    return to.slice(0, rows * matrix.inputs);
+    const input = matrix.stride === width ? scratch.normed : scratch.wide;
+    const output = matrix.inputs === width ? scratch.added : scratch.wide;
+    input.set(gradient);
+    kernels.multiplyTransposed(input, rows, matrix, output);
+    return output.slice(0, rows * matrix.inputs);
   }
 }

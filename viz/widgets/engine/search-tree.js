@@ -22,7 +22,7 @@ function choiceReasons(nodes, beam, endId) {
 }
 
 /** The ids from the start to each node. */
-function paths(nodes) {
+function listPaths(nodes) {
   /** @type {number[][]} */
   const results = [];
   for (const { parent, id } of nodes) results.push([...(parent < 0 ? [] : results[parent]), id]);
@@ -47,7 +47,7 @@ export function searchValues({ config, targetTokenizer }, translation) {
   /** @type {import('./search.js').SearchNode[]} */
   const nodes = translation.tree;
   const { options } = translation.request;
-  const ids = paths(nodes);
+  const ids = listPaths(nodes);
   const texts = ids.map((path) => targetTokenizer.decode(path));
   /** @type {{ ids: number[], reverse_score: number | null }[]} */
   const ranked = translation.hypotheses.filter(({ reverse_score: score }) => score !== null);

@@ -73,7 +73,7 @@ function firstReaching(weights, number) {
 }
 
 /** A function that chooses a token by temperature, among the top k, and the fewest that reach probability p together. */
-function sampler({ temperature, seed, top_k: topK, top_p: topP }) {
+function createSampler({ temperature, seed, top_k: topK, top_p: topP }) {
   const random = randomNumbers(seed);
   return (logits) => {
     const ids =
@@ -97,7 +97,7 @@ export class SingleSearch {
   constructor(plan, step, caches, options) {
     this.plan = plan;
     this.step = step;
-    this.choose = options.temperature > 0 ? sampler(options) : (logits) => topIds(logits, 1)[0];
+    this.choose = options.temperature > 0 ? createSampler(options) : (logits) => topIds(logits, 1)[0];
     /** @type {Hypothesis} */
     this.best = { ids: [], logProbability: 0, gains: [], node: -1, caches };
     /** @type {Candidate[]} */

@@ -13,7 +13,7 @@ const LOCALS = new Map([...PARAMETERS, ...NUMBERS, ...SUMS].map((name, index) =>
 const TILE = 4; // outputs that are computed together
 
 /** A whole number in LEB128. */
-function leb(number) {
+function encodeLeb128(number) {
   const bytes = [];
   for (;;) {
     const low = number & 0x7f;
@@ -26,7 +26,7 @@ function leb(number) {
 const unsignedLeb = (number) => (number < 0x80 ? [number] : [(number & 0x7f) | 0x80, ...unsignedLeb(number >> 7)]);
 const get = (name) => [LOCAL_GET, LOCALS.get(name)];
 const set = (name, ...value) => [...value.flat(), LOCAL_SET, LOCALS.get(name)];
-const constant = (number) => [I32_CONST, ...leb(number)];
+const constant = (number) => [I32_CONST, ...encodeLeb128(number)];
 const add = (first, second) => [...first, ...second, I32_ADD];
 const multiply = (first, second) => [...first, ...second, I32_MUL];
 const increase = (name, by) => set(name, add(get(name), by));

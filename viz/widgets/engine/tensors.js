@@ -69,7 +69,7 @@ function collectingChanges(changes, paths, heads, tensors) {
 }
 
 /** A parameter, or one row of it, or null if the model has none of this name. @returns {Tensor | null} */
-function parameter({ transformer }, name) {
+function getParameter({ transformer }, name) {
   const [, path = '', row] = PARAMETER.exec(name) ?? [];
   const [owner, isBias] = [path.slice(0, path.lastIndexOf('.')), path.endsWith('.bias')];
   const tied = { 'decoder.output.words': transformer.words };
@@ -131,7 +131,7 @@ export async function lessonTensors(engine, { request: values, names: named }, c
   let total = 0;
   for (const name of names) {
     if (name === LOGITS) continue;
-    const tensor = parameter(model, name) ?? (name.endsWith(`.${NORMED}`) ? normedTensor(model, name, captured) : captured.get(name));
+    const tensor = getParameter(model, name) ?? (name.endsWith(`.${NORMED}`) ? normedTensor(model, name, captured) : captured.get(name));
     if (!tensor) throw new Fault('names', 'unknown_name', { given: JSON.stringify(name), choices: 'encoder.*, decoder.*' });
     total += tensor.numbers.length;
     if (total > MAX_NUMBERS) throw new Fault('text', 'too_long_to_show');

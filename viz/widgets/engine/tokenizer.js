@@ -18,7 +18,7 @@ const BYTE_LETTERS = (() => {
   let spare = 256;
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : spare++));
 })();
-const BYTE_OF_LETTER = new Map(BYTE_LETTERS.map((letter, byte) => [letter, byte]));
+const LETTER_BYTES = new Map(BYTE_LETTERS.map((letter, byte) => [letter, byte]));
 
 /** Converts a pattern of the Rust library, which uses Oniguruma's names, to JavaScript. */
 function toRegExp(pattern, flags) {
@@ -42,7 +42,7 @@ export class Tokenizer {
     this.ranks = new Map(model.merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
     this.endId = /** @type {number} */ (this.ids.get('</s>'));
     this.special = new Map(SPECIAL.map((name) => [this.ids.get(name), name]));
-    const bytes = (entry) => Array.from(entry, (letter) => /** @type {number} */ (BYTE_OF_LETTER.get(letter)));
+    const bytes = (entry) => Array.from(entry, (letter) => /** @type {number} */ (LETTER_BYTES.get(letter)));
     this.bytes = this.entries.map((entry, id) => (this.special.has(id) ? [] : bytes(entry)));
     this.unspacedStart = toRegExp(normalizer.normalizers[1].pattern.Regex, 'u');
     this.pieces = toRegExp(pre_tokenizer.pretokenizers[0].pattern.Regex, 'gu');

@@ -3,7 +3,7 @@
 import { Fault } from './fault.js';
 import { wordLabel } from './labels.js';
 import { requestChanges } from './replay.js';
-import { checkText, short } from './requests.js';
+import { checkText, abbreviate } from './requests.js';
 
 export const isNone = (value) => value === null || value === undefined;
 const BYTES = /^(⟨[0-9A-F]{2}⟩)+$/; // the label of a token that is a part of a character
@@ -11,13 +11,13 @@ const BYTES = /^(⟨[0-9A-F]{2}⟩)+$/; // the label of a token that is a part o
 /** A whole number from 0 to `high`. */
 export function checkInteger(name, value, high) {
   if (Number.isInteger(value) && value >= 0 && value <= high) return value;
-  throw new Fault(name, 'not_whole', { name, low: 0, high, given: short(value) });
+  throw new Fault(name, 'not_whole', { name, low: 0, high, given: abbreviate(value) });
 }
 
 /** One of several names. */
 export function checkChoice(name, value, choices) {
   if (choices.includes(value)) return value;
-  throw new Fault(name, 'not_choice', { name, choices: choices.join(', '), given: short(value) });
+  throw new Fault(name, 'not_choice', { name, choices: choices.join(', '), given: abbreviate(value) });
 }
 
 /**
@@ -57,7 +57,7 @@ function findRival(tokenizer, text, word) {
     const tokens = labels.filter(Boolean).join(' + ');
     throw new Fault('rival', 'rival_in_pieces', { given: text, count: ids.length, tokens });
   }
-  if (ids[0] === word.id) throw new Fault('rival', 'rival_is_word', { given: short(word.text.trim()) });
+  if (ids[0] === word.id) throw new Fault('rival', 'rival_is_word', { given: abbreviate(word.text.trim()) });
   return ids[0];
 }
 

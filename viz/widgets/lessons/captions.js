@@ -8,8 +8,8 @@ import { rowName, rowText } from '../parts/row-name.js';
 import { argMax } from '../core/map-view.js';
 import { maxAbs, rowNumbers } from './tensor-cache.js';
 
-const SHOWN_AROUND = 12; // tokens around the selected token in a truncated sentence
-const SHOW_ALL_UP_TO = 16; // tokens of a sentence that is not truncated
+const TRUNCATED_LENGTH = 12; // tokens of a truncated sentence, around the selected one
+const MAX_COMPLETE_LENGTH = 16; // tokens of a sentence that is not truncated
 const MAX_STRETCH = 3; // maximum end of a legend, as a multiple of the number with the last colour
 const MATRIX_FORMS = ['heat', 'stack', 'pair']; // figures with one row per token; only these are truncated
 
@@ -51,13 +51,13 @@ export function columnNames(scene, all, matrix) {
 }
 
 function indicesAround(count, centre, all) {
-  if (all || count <= SHOW_ALL_UP_TO) return Array.from({ length: count }, (_, index) => index);
-  const start = Math.max(0, Math.min(count - SHOWN_AROUND, centre - Math.floor(SHOWN_AROUND / 2)));
-  return Array.from({ length: SHOWN_AROUND }, (_, index) => start + index);
+  if (all || count <= MAX_COMPLETE_LENGTH) return Array.from({ length: count }, (_, index) => index);
+  const start = Math.max(0, Math.min(count - TRUNCATED_LENGTH, centre - Math.floor(TRUNCATED_LENGTH / 2)));
+  return Array.from({ length: TRUNCATED_LENGTH }, (_, index) => start + index);
 }
 
-/** Number of tokens along the longest truncated side of a step's figures; 0 without truncation. */
-export function truncatedFrom(scene) {
+/** Number of tokens, before truncation, on the longest side of a step's figures; 0 if none is truncated. */
+export function countTruncatedTokens(scene) {
   const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
   const matrices = scene.step.figures.filter(({ form }) => MATRIX_FORMS.includes(form));
   const sides = matrices.flatMap((figure) => {
@@ -65,11 +65,11 @@ export function truncatedFrom(scene) {
     return figure.square ? [...rows, counts.keys] : rows;
   });
   const count = Math.max(0, ...sides);
-  return count > SHOW_ALL_UP_TO ? count : 0;
+  return count > MAX_COMPLETE_LENGTH ? count : 0;
 }
 
-/** Caption of a formula's numbers: their tokens and dimension. */
-export function aboutLine(step, scene, values) {
+/** Caption of a formula's numbers: their tokens and dimension; null if the step has none. */
+export function formulaCaption(step, scene, values) {
   if (!step.about.length) return null;
   const isRow = scene.kind !== 'encoder'; // a row of the decoder is named by two tokens
   const tokens = step.about.map((name) => values[isRow && name === 'written' ? 'row' : name]).filter(Boolean);
@@ -78,7 +78,7 @@ export function aboutLine(step, scene, values) {
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, parts.join(' · '))));
 }
 
-/** Which sentence a stored experiment shows, if it is not the visitor's; else null. */
+/** A note that names the sentence of a stored experiment; null if it is the visitor's sentence. */
 export function storedNote({ result, translation }) {
   const sentence = result?.sentence;
   if (!sentence || sentence === translation.request.text) return null;

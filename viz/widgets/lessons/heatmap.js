@@ -9,9 +9,9 @@ import { getColumnClass } from '../parts/column-name.js';
 import { showTooltip, valueColour, hideTooltip } from '../parts/tooltip.js';
 import { maxAbs } from './tensor-cache.js';
 
-const NUMBER_MIN_WIDTH = 31; // minimum width in pixels of a cell with a number
-const LABEL_MIN_WIDTH = 11; // pixels per column label; narrower columns skip labels
-const GRID_MIN_WIDTH = 13; // minimum width in pixels of a cell with grid lines
+const MIN_NUMBER_WIDTH = 31; // pixels of a cell with a number
+const MIN_LABEL_WIDTH = 11; // pixels per column label; narrower columns skip labels
+const MIN_GRID_WIDTH = 13; // pixels of a cell with grid lines
 
 /**
  * @param {{
@@ -36,7 +36,7 @@ export function heatmap({ matrix, width, name, scale = 'signed', digits = 0, lab
   const pick = options.pick ?? null;
 
   if (options.columns?.names.length && !options.bare) {
-    const interval = Math.ceil(LABEL_MIN_WIDTH / cell);
+    const interval = Math.ceil(MIN_LABEL_WIDTH / cell);
     const labels = options.columns.names.map((text, index) => {
       const column = options.columns.indices[index];
       const label = index % interval && column !== options.column ? '' : text;
@@ -119,7 +119,7 @@ function paint({ matrix, rows, columns, cell, height, most, scale, digits, maske
     height: Math.max(1, Math.round(height * rows.length * scaleFactor)),
   });
   const context = canvas.getContext('2d');
-  const gridLine = cell >= GRID_MIN_WIDTH ? scaleFactor : 0;
+  const gridLine = cell >= MIN_GRID_WIDTH ? scaleFactor : 0;
   const background = colour('ground');
   const valueAt = (row, column) => matrix.numbers[row * matrix.columns + column];
   for (const [rowIndex, row] of rows.entries()) {
@@ -139,7 +139,7 @@ function paint({ matrix, rows, columns, cell, height, most, scale, digits, maske
       const cellColour = valueColour(value, scale, most);
       context.fillStyle = cssColour(cellColour);
       context.fillRect(left, top, Math.max(1, right - left - gridLine), bottom - top - (height >= 8 ? scaleFactor : 0));
-      if (!digits || cell < NUMBER_MIN_WIDTH) continue;
+      if (!digits || cell < MIN_NUMBER_WIDTH) continue;
       context.fillStyle = textColourOn(cellColour);
       context.font = `${11 * scaleFactor}px ${getComputedStyle(document.body).getPropertyValue('--font')}`;
       context.textAlign = 'center';

@@ -9,9 +9,9 @@ import { escapeLinkPart, unescapeLinkPart } from './control-values.js';
 const QUESTIONS_FLAG = 'asks';
 const KINDS = ['encoder', 'decoder', 'cross'];
 const INDEX_FIELDS = ['token', 'key', 'dimension', 'written'];
-const MAX_PEAK = 0.45; // target of a row's largest weight: neither peaked nor uniform
+const TARGET_PEAK = 0.45; // the best largest weight of an example's row: neither peaked nor uniform
 
-/** Parse the lesson part of a permalink to the lesson, the step, its part and the selection. */
+/** Parses the lesson part of a permalink: {lesson, step, part, selection, asks}. Invalid parts are ignored. */
 export function parseLessonLink(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
   /** @type {any} */
@@ -42,16 +42,16 @@ export function formatLessonLink({ lesson, step, part, selection, asks }) {
   return [lesson, step, part, ...indexParts, ...heads, ...set, ...(asks ? [QUESTIONS_FLAG] : [])].join('.');
 }
 
-/** Resolve the selection of a step; missing and invalid values are replaced by informative defaults. */
+/** The selection of a step, with informative defaults for missing and invalid values. */
 export function resolveSelection(translation, selection) {
   const validIndex = (index, count, fallback) => (index === undefined || index >= count ? fallback : index);
   const heads = {};
   for (const kind of KINDS) {
     const [layers, count] = [translation.layers(kind), translation.heads(kind)];
     const linkedHead = selection[kind];
-    heads[kind] = linkedHead && linkedHead.layer < layers && linkedHead.head < count ? linkedHead : firstHead(translation, kind);
+    heads[kind] = linkedHead && linkedHead.layer < layers && linkedHead.head < count ? linkedHead : chooseHead(translation, kind);
   }
-  const token = validIndex(selection.token, translation.source.length, longest(translation.source));
+  const token = validIndex(selection.token, translation.source.length, findLongestWord(translation.source));
   const { layer, head } = heads.encoder;
   const row = translation
     .map('encoder', layer, head)
@@ -68,24 +68,24 @@ export function resolveSelection(translation, selection) {
   };
 }
 
-/** Default head: for cross-attention the one that aligns words, else the one whose largest weight is nearest to `MAX_PEAK`. */
-function firstHead(translation, kind) {
+/** Default head: for cross-attention the one that aligns words, else the one whose largest weight is nearest to `TARGET_PEAK`. */
+function chooseHead(translation, kind) {
   if (kind === 'cross') return defaultHead(translation);
   const tokens = translation.rows(kind);
-  const row = kind === 'encoder' ? longest(tokens) : tokens.length - 1;
-  let best = { head: 0, gap: Infinity };
+  const row = kind === 'encoder' ? findLongestWord(tokens) : tokens.length - 1;
+  let best = { head: 0, distance: Infinity };
   for (let head = 0; head < translation.heads(kind); head++) {
     const map = translation.map(kind, 0, head);
     const weights = Array.from(map.weights.subarray(row * map.columns, (row + 1) * map.columns), (weight) => weight || 0);
     const peak = argMax(weights);
-    const gap = Math.abs(weights[peak] - MAX_PEAK) + (peak === row ? 1 : 0);
-    if (gap < best.gap) best = { head, gap };
+    const distance = Math.abs(weights[peak] - TARGET_PEAK) + (peak === row ? 1 : 0); // prefers heads that look at another token
+    if (distance < best.distance) best = { head, distance };
   }
   return { layer: 0, head: best.head };
 }
 
-/** Index of the longest word, which is the default. */
-function longest(tokens) {
+/** Index of the longest word. */
+function findLongestWord(tokens) {
   const lengths = tokens.map((token) => (isWord(token) ? [...token.label].length : 0));
   return argMax(lengths);
 }

@@ -37,11 +37,11 @@ export class LessonList {
       this.progress,
       make('div', { class: 'ways-in' }, this.tourButton, this.deckButton, this.plans),
     );
-    const head = make('div', { class: 'top-line' }, introduction, this.startButton);
+    const header = make('div', { class: 'top-line' }, introduction, this.startButton);
     this.rows = make('div', { class: 'rows' });
     this.missingNote = make('p', { class: 'quiet missing-lessons', hidden: hasServer() });
     this.glossary = new AllTerms();
-    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.missingNote, this.glossary.element);
+    this.element = make('div', { class: 'lesson-list' }, header, this.rows, this.missingNote, this.glossary.element);
   }
 
   /** `drawPicture(lesson)` returns a matrix, or null until it is loaded. */

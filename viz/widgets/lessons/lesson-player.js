@@ -39,7 +39,7 @@ class LessonPlayer {
     this.order = new StepOrder();
     this.showsAllTokens = false; // show all tokens of a long sentence
     this.timer = 0;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of older requests
     this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, selection: {} }), pages);
     const callbacks = {
       back: () => this.leave(),
@@ -211,12 +211,12 @@ class LessonPlayer {
     this.list.element.hidden = Boolean(lesson) || Boolean(page) || !translation;
     this.view.element.hidden = !lesson || !translation;
     page?.show(this.choice.step);
-    const turn = ++this.turn; // cancels the drawing of a lesson that is still loading
+    const generation = ++this.generation; // cancels the drawing of a lesson that is still loading
     if (page) this.pauseHidden();
     if (!translation || page) return;
     if (!lesson) {
       this.pauseHidden();
-      this.drawList(turn);
+      this.drawList(generation);
       return;
     }
     const { stepIndex } = this;
@@ -242,17 +242,17 @@ class LessonPlayer {
       this.view.setBusy(true, `lesson_${lesson.name}_${name}`);
       try {
         if (experiment && this.view.isSetting()) await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
-        if (turn !== this.turn) return;
+        if (generation !== this.generation) return;
         if (names.length) await this.tensors.load(translation, names);
         if (this.order.storeModel(translation, cached.model)) return this.show();
         await this.tensors.load(translation, sceneAt(stepIndex).requiredPaths()); // products need the model's sizes
         if (experiment && !(await this.experiments.fetch(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn !== this.turn) return;
+        if (generation !== this.generation) return;
         this.view.setBusy(false);
         return this.view.showError(faultText(error), sceneAt(stepIndex));
       }
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
     }
     this.view.setBusy(false);
     this.scene = sceneAt(stepIndex);
@@ -275,7 +275,7 @@ class LessonPlayer {
     if (names.length && !scene.sentenceTensors.has(names)) this.tensors.load(scene.translation, names).catch(() => {});
   }
 
-  async drawList(turn) {
+  async drawList(generation) {
     const { translation } = state;
     const look = resolveSelection(translation, {});
     const getScene = (lesson) =>
@@ -292,7 +292,7 @@ class LessonPlayer {
     if (this.tensors.get(translation).has(names)) return;
     try {
       await this.tensors.load(translation, names);
-      if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, drawPicture);
+      if (generation === this.generation && !this.lesson) this.list.draw(this.lessons, drawPicture);
     } catch (error) {
       if (!error.fault) console.warn(error); // the list works without pictures
     }

@@ -16,26 +16,26 @@ export class LossCurve {
   constructor(pick) {
     this.pick = pick;
     this.element = make('div', { class: 'loss-curve' });
-    const point = (event) => {
+    const pickAt = (event) => {
       const { left, width } = this.element.getBoundingClientRect();
-      const share = ((event.clientX - left) / pageZoom() - SIZE.left) / Math.max(1, width / pageZoom() - SIZE.left - SIZE.right);
-      this.pick(share * this.steps);
+      const fraction = ((event.clientX - left) / pageZoom() - SIZE.left) / Math.max(1, width / pageZoom() - SIZE.left - SIZE.right);
+      this.pick(fraction * this.stepCount);
     };
     this.element.addEventListener('pointerdown', (event) => {
       this.element.setPointerCapture(event.pointerId);
-      point(event);
+      pickAt(event);
     });
-    this.element.addEventListener('pointermove', (event) => event.buttons && point(event));
+    this.element.addEventListener('pointermove', (event) => event.buttons && pickAt(event));
   }
 
   /** @param {{ runs: Run[], names: string[], step: number }} options */
   draw({ runs, names, step }) {
     const plotWidth = Math.max(240, Math.floor(this.element.clientWidth) || 400);
-    const first = runs[0].beginning;
-    this.steps = first.snapshot_steps.at(-1);
-    const guessLoss = Math.log(first.vocabulary);
+    const { snapshot_steps: snapshotSteps, vocabulary } = runs[0].beginning;
+    this.stepCount = snapshotSteps.at(-1);
+    const guessLoss = Math.log(vocabulary); // of a model that guesses uniformly
     const maxLoss = Math.ceil(Math.max(guessLoss, ...runs.flatMap(({ losses }) => losses)) + 0.2);
-    const x = (step) => SIZE.left + (step / this.steps) * (plotWidth - SIZE.left - SIZE.right);
+    const x = (step) => SIZE.left + (step / this.stepCount) * (plotWidth - SIZE.left - SIZE.right);
     const y = (loss) => SIZE.floor - (loss / maxLoss) * (SIZE.floor - SIZE.top);
     const plot = svg('svg', {
       viewBox: `0 0 ${plotWidth} ${SIZE.height}`,
@@ -47,9 +47,9 @@ export class LossCurve {
       plot.append(svg('line', { x1: SIZE.left, x2: plotWidth - SIZE.right, y1: y(loss) + 0.5, y2: y(loss) + 0.5, class: 'rule' }));
       plot.append(svg('text', { x: SIZE.left - 8, y: y(loss) + 4, 'text-anchor': 'end' }, String(loss)));
     }
-    for (let part = 0; part <= 4; part++) {
-      const step = Math.round((this.steps * part) / 4);
-      plot.append(svg('text', { x: x(step), y: SIZE.height - 8, 'text-anchor': 'middle' }, String(step)));
+    for (const fraction of [0, 0.25, 0.5, 0.75, 1]) {
+      const tick = Math.round(this.stepCount * fraction);
+      plot.append(svg('text', { x: x(tick), y: SIZE.height - 8, 'text-anchor': 'middle' }, String(tick)));
     }
     plot.append(svg('line', { x1: SIZE.left, x2: plotWidth - SIZE.right, y1: y(guessLoss), y2: y(guessLoss), class: 'guess' }));
     plot.append(
@@ -59,32 +59,28 @@ export class LossCurve {
         t('lesson_train_guess', { loss: guessLoss.toFixed(2) }),
       ),
     );
-    const ends = [];
-    for (const [number, { losses }] of [...runs.entries()].reverse()) {
-      const line = (end) =>
+    const labels = [];
+    for (const [runIndex, { losses }] of [...runs.entries()].reverse()) {
+      const linePoints = (end) =>
         losses
           .slice(0, end)
           .map((loss, index) => `${x(index + 1).toFixed(1)},${y(Math.min(maxLoss, loss)).toFixed(1)}`)
           .join(' ');
-      const otherClass = number ? ' other' : '';
-      plot.append(svg('polyline', { points: line(losses.length), class: `line ahead${otherClass}` }));
-      plot.append(svg('polyline', { points: line(step), class: `line${otherClass}` }));
-      const last = losses[Math.min(step, losses.length) - 1];
-      if (last === undefined) continue;
+      const otherClass = runIndex ? ' other' : '';
+      plot.append(svg('polyline', { points: linePoints(losses.length), class: `line ahead${otherClass}` }));
+      plot.append(svg('polyline', { points: linePoints(step), class: `line${otherClass}` }));
+      const currentLoss = losses[Math.min(step, losses.length) - 1];
+      if (currentLoss === undefined) continue;
       plot.append(
-        svg('circle', { cx: x(Math.min(step, losses.length)), cy: y(Math.min(maxLoss, last)), r: 4.5, class: `now${otherClass}` }),
+        svg('circle', { cx: x(Math.min(step, losses.length)), cy: y(Math.min(maxLoss, currentLoss)), r: 4.5, class: `now${otherClass}` }),
       );
-      ends.unshift({
-        text: `${names[number] ? `${names[number]} ` : `${t('lesson_train_loss')} `}${fourDecimals(last)}`,
-        y: y(Math.min(maxLoss, last)),
-        other: otherClass,
-      });
+      labels.unshift({ text: `${names[runIndex] || t('lesson_train_loss')} ${fourDecimals(currentLoss)}`, otherClass });
     }
     plot.append(svg('line', { x1: x(step), x2: x(step), y1: SIZE.top - 4, y2: SIZE.floor, class: 'moment' }));
-    const isRight = step > this.steps * 0.55;
-    const attributes = { x: x(step) + (isRight ? -9 : 9), 'text-anchor': isRight ? 'end' : 'start' };
-    for (const [index, { text, other }] of ends.entries())
-      plot.append(svg('text', { ...attributes, y: LABEL_TOP + index * LABEL_SPACING, class: `said${other}` }, text));
+    const isInRightHalf = step > this.stepCount * 0.55; // labels are then to the left of the line
+    const attributes = { x: x(step) + (isInRightHalf ? -9 : 9), 'text-anchor': isInRightHalf ? 'end' : 'start' };
+    for (const [index, { text, otherClass }] of labels.entries())
+      plot.append(svg('text', { ...attributes, y: LABEL_TOP + index * LABEL_SPACING, class: `said${otherClass}` }, text));
     this.element.replaceChildren(plot);
   }
 }

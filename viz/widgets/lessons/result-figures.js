@@ -125,9 +125,14 @@ function drawTable({ title, columns, rows, highlighted_row: highlightedRow }, { 
       ? make('td', { class: 'numeric', data: { of: labelText(lesson, columns[index]) } }, text)
       : make('th', { scope: 'row' }, text);
   };
-  const head = make('tr', {}, ...columns.map((label) => make('th', { scope: 'col' }, labelText(lesson, label))));
+  const header = make('tr', {}, ...columns.map((label) => make('th', { scope: 'col' }, labelText(lesson, label))));
   const bodyRows = rows.map((cells, index) => make('tr', { class: index === highlightedRow ? 'best' : '' }, ...cells.map(cell)));
-  const table = make('table', { class: 'lesson-table wraps', 'aria-label': name }, make('thead', {}, head), make('tbody', {}, ...bodyRows));
+  const table = make(
+    'table',
+    { class: 'lesson-table wraps', 'aria-label': name },
+    make('thead', {}, header),
+    make('tbody', {}, ...bodyRows),
+  );
   return [figureTitle(name), table];
 }
 

@@ -20,8 +20,8 @@ export function sourceBox({ file, name, lines, lit, otherwise }, variants, train
     ...lines.map(([number, text]) => line(number, text, highlighted.includes(number))),
   );
   setScrollable(code, true);
-  const head = make('p', { class: 'head' }, make('b', {}, file), make('span', { class: 'numeric' }, caption));
-  return make('section', { class: 'lesson-source' }, head, code);
+  const header = make('p', { class: 'head' }, make('b', {}, file), make('span', { class: 'numeric' }, caption));
+  return make('section', { class: 'lesson-source' }, header, code);
 }
 
 function line(number, text, isLit) {

@@ -4,7 +4,7 @@ import { icon, make, isNarrow, fillElements, replace, updateScrollable } from '.
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/i18n.js';
 import { stepButtons } from '../parts/step-buttons.js';
-import { aboutLine, storedNote, truncatedFrom } from './captions.js';
+import { formulaCaption, storedNote, countTruncatedTokens } from './captions.js';
 import { Controls } from './controls.js';
 import { ArchitectureDiagram } from './architecture-diagram.js';
 import { drawFigures } from './tensor-figures.js';
@@ -191,7 +191,7 @@ export class StepView {
     this.question.draw(base, question, { ...options, asksPerSetting: step.ask?.ask_per_setting }, values);
     this.question.element.classList.toggle('first', hidesAnswer);
     replace(this.source, sourceBox(step.code, scene.variants(), trainsModels(scene)));
-    const count = truncatedFrom(scene);
+    const count = countTruncatedTokens(scene);
     this.truncationNote.hidden = !count || hidesAnswer;
     if (!this.truncationNote.hidden) {
       const button = make(
@@ -283,7 +283,7 @@ export class StepView {
     const stepFormula = formulaFor(scene);
     const stepwise = step.parts.length > 1 && stepFormula.numbers.length === step.parts.length;
     const lines = stepwise ? [stepFormula.numbers[part]] : stepFormula.numbers;
-    const caption = aboutLine(step, scene, values);
+    const caption = formulaCaption(step, scene, values);
     const general = make(
       'div',
       { class: 'general' },

@@ -18,7 +18,7 @@ export class TrainingRun {
   constructor(calls, onChange) {
     this.calls = calls;
     this.onChange = onChange;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of older requests
     this.name = ''; // the server's name of the current run
     this.beginning = Promise.resolve(); // settles with the last call of `begin`
     this.clear([]);
@@ -43,14 +43,14 @@ export class TrainingRun {
 
   /** Start runs and poll them until they end. `settings`: those of the runs. */
   async start(settings) {
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives
     this.full = this.error = '';
     this.onChange();
     try {
-      const run = await this.requestRun(turn, settings);
-      if (turn !== this.turn) {
+      const run = await this.requestRun(generation, settings);
+      if (generation !== this.generation) {
         if (run) this.stopOnServer(run); // the visitor stopped the run while it started
         return;
       }
@@ -58,7 +58,7 @@ export class TrainingRun {
       this.name = run;
       for (let seen = 0; ; ) {
         const { before, messages, over } = await this.calls.more({ run, seen });
-        if (turn !== this.turn) return;
+        if (generation !== this.generation) return;
         seen += messages.length;
         this.before = before;
         for (const message of messages) this.receive(message);
@@ -66,10 +66,10 @@ export class TrainingRun {
         this.onChange();
         if (over) return;
         await new Promise((resolve) => setTimeout(resolve, before ? QUEUED_POLL_MS : POLL_MS));
-        if (turn !== this.turn) return;
+        if (generation !== this.generation) return;
       }
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (generation !== this.generation) return;
       this.phase = 'over';
       this.error = faultText(error, 'error_unreachable');
       this.onChange();
@@ -77,8 +77,8 @@ export class TrainingRun {
   }
 
   /** Start a run after the previous start has settled, so that they arrive in order. Retries while the queue is full. */
-  requestRun(turn, settings) {
-    const isCurrent = () => turn === this.turn;
+  requestRun(generation, settings) {
+    const isCurrent = () => generation === this.generation;
     const onFull = (answer) => {
       if (!isCurrent()) return;
       this.full = errorText(answer);
@@ -94,7 +94,7 @@ export class TrainingRun {
   /** Stop the run and keep its snapshots. `begin` stops a run that has no name yet. */
   stop() {
     if (!this.isRunning) return;
-    this.turn++;
+    this.generation++;
     this.phase = this.runs.length ? 'over' : 'idle';
     if (this.name) this.stopOnServer(this.name);
     this.name = '';

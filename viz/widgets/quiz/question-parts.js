@@ -29,22 +29,22 @@ export function labelElement(label, glosses) {
 
 /** A table of numbers. */
 export function numberTable({ rows, columns, cells }, glosses) {
-  const head = columns.map((column) => make('th', { scope: 'col' }, labelElement(column, glosses)));
+  const header = columns.map((column) => make('th', { scope: 'col' }, labelElement(column, glosses)));
   const body = rows.map((row, index) => {
     const numbers = cells[index].map((number) => make('td', {}, formatNumber(number)));
     return make('tr', {}, make('th', { scope: 'row' }, labelElement(row, glosses)), ...numbers);
   });
-  return make('table', { class: 'quiz-table' }, make('thead', {}, make('tr', {}, make('td', {}), ...head)), make('tbody', {}, ...body));
+  return make('table', { class: 'quiz-table' }, make('thead', {}, make('tr', {}, make('td', {}), ...header)), make('tbody', {}, ...body));
 }
 
 /** A grid of the question with an element for each cell: `cell(row, column)`. */
 export function grid({ rows, columns }, glosses, cell) {
-  const head = columns.map((column) => make('th', { scope: 'col' }, labelElement(column, glosses)));
+  const header = columns.map((column) => make('th', { scope: 'col' }, labelElement(column, glosses)));
   const body = rows.map((label, row) => {
     const cells = columns.map((_, column) => make('td', {}, cell(row, column)));
     return make('tr', {}, make('th', { scope: 'row' }, labelElement(label, glosses)), ...cells);
   });
-  return make('table', { class: 'quiz-grid' }, make('thead', {}, make('tr', {}, make('td', {}), ...head)), make('tbody', {}, ...body));
+  return make('table', { class: 'quiz-grid' }, make('thead', {}, make('tr', {}, make('td', {}), ...header)), make('tbody', {}, ...body));
 }
 
 /** The grid of a question with these cells marked. */

@@ -49,11 +49,11 @@ export class ClassBars {
   constructor(choose) {
     this.choose = choose;
     this.description = make('p', { class: 'quiet' });
-    this.first = make('div', { class: 'class-lines', role: 'group' });
-    this.otherLines = make('div', { class: 'class-lines', role: 'group' });
+    this.topRows = make('div', { class: 'class-lines', role: 'group' });
+    this.otherRows = make('div', { class: 'class-lines', role: 'group' });
     this.summary = make('summary', {});
-    this.others = make('details', {}, this.summary, this.otherLines);
-    this.element = make('div', { class: 'classes', hidden: true }, this.first, this.others, this.description);
+    this.others = make('details', {}, this.summary, this.otherRows);
+    this.element = make('div', { class: 'classes', hidden: true }, this.topRows, this.others, this.description);
   }
 
   show(review, classIndex) {
@@ -62,10 +62,10 @@ export class ClassBars {
     const order = orderByProbability(review.probabilities);
     const visible = order.filter((index, rank) => rank < MAX_LISTED_CLASSES || index === classIndex);
     const others = order.filter((index) => !visible.includes(index));
-    for (const group of [this.first, this.otherLines]) group.setAttribute('aria-label', t('sentiment_classes'));
+    for (const group of [this.topRows, this.otherRows]) group.setAttribute('aria-label', t('sentiment_classes'));
     this.drawKeepingFocus(() => {
-      replace(this.first, ...visible.map((position) => this.line(review, position, classIndex)));
-      replace(this.otherLines, ...others.map((index) => this.line(review, index, classIndex)));
+      replace(this.topRows, ...visible.map((index) => this.makeRow(review, index, classIndex)));
+      replace(this.otherRows, ...others.map((index) => this.makeRow(review, index, classIndex)));
     });
     this.others.hidden = !others.length;
     this.summary.textContent = t('sentiment_other_classes', { count: others.length });
@@ -80,7 +80,7 @@ export class ClassBars {
     if (focusedIndex != null) this.element.querySelector(`[data-place="${focusedIndex}"]`)?.focus();
   }
 
-  line({ classes, probabilities }, index, selectedClass) {
+  makeRow({ classes, probabilities }, index, selectedClass) {
     const probability = probabilities[index];
     const bar = make('span', { class: 'bar', 'aria-hidden': 'true' }, make('i', { style: `width:${(100 * probability).toFixed(1)}%` }));
     const name = className(classes[index]);

@@ -16,10 +16,10 @@ export class ClassifierMenu {
     });
     addEventListener('headlight-classifier', (event) => {
       const { detail } = /** @type {CustomEvent} */ (event);
-      const before = this.model;
+      const previousModel = this.model;
       if (!this.models.some(({ name }) => name === detail.name)) this.models.push(detail);
       this.model = this.models.find(({ name }) => name === detail.name);
-      if (this.model !== before) onChange();
+      if (this.model !== previousModel) onChange();
     });
   }
 

@@ -32,7 +32,7 @@ class ClassifierTab {
     this.classifyOnServer = classify_review;
     this.eraseOnServer = erase;
     this.config = config;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of older requests
     this.review = null;
     this.linked = { review: '', classifier: '' }; // state of the permalink
     this.build();
@@ -152,14 +152,14 @@ class ClassifierTab {
     if ([...text].length > this.config.limit) {
       return this.fail({ word: 'too_long', values: { name: this.textName, given: [...text].length, limit: this.config.limit } });
     }
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     this.root.setAttribute('aria-busy', 'true');
     this.contributions.element.removeAttribute('aria-busy');
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
     const { model } = this.menu;
     try {
       const review = await callWithRetry(this.classifyOnServer, { text, model: model?.name ?? '' });
-      if (turn !== this.turn) return undefined;
+      if (generation !== this.generation) return undefined;
       this.error.textContent = '';
       const isLinear = Boolean(model?.linear);
       const read = review.tokens.map((token, index) => ({ ...token, unknown: review.unknown.includes(index) }));
@@ -172,17 +172,17 @@ class ClassifierTab {
       this.heads.reset();
       this.draw();
       await this.drawReview();
-      if (!review.erased && review.erasable) this.erase(turn, { text, model: model?.name ?? '' });
+      if (!review.erased && review.erasable) this.erase(generation, { text, model: model?.name ?? '' });
     } catch (error) {
       if (!error.fault) console.warn(error);
-      if (turn === this.turn) this.fail(error.fault ?? { word: 'our_fault' });
+      if (generation === this.generation) this.fail(error.fault ?? { word: 'our_fault' });
     }
-    if (turn === this.turn) this.root.removeAttribute('aria-busy');
+    if (generation === this.generation) this.root.removeAttribute('aria-busy');
     return undefined;
   }
 
   /** Loads word contributions that are too slow to compute with the verdict. */
-  async erase(turn, form) {
+  async erase(generation, form) {
     let erased = null;
     this.contributions.element.setAttribute('aria-busy', 'true');
     try {
@@ -190,7 +190,7 @@ class ClassifierTab {
     } catch (error) {
       console.warn(error);
     }
-    if (turn !== this.turn) return;
+    if (generation !== this.generation) return;
     this.contributions.element.removeAttribute('aria-busy');
     Object.assign(this.review, { erased, erasable: Boolean(erased) });
     await this.drawReview();
@@ -201,7 +201,7 @@ class ClassifierTab {
    * @param {{ word: string, values?: any }} fault
    */
   fail({ word, values = {} }) {
-    this.turn += 1;
+    this.generation += 1;
     this.root.removeAttribute('aria-busy');
     this.error.textContent = errorText({ word, values: values.name === 'text' ? { ...values, name: this.textName } : values });
     if (!this.review) this.verdict.textContent = '';

@@ -8,14 +8,14 @@ import { maxWeight } from '../headview/highlights.js';
 import { headName } from '../parts/head-names.js';
 
 const HEADS_PER_ROW = 3; // in the head wall of a small model
-const FLAT_UP_TO_HEADS = 24; // with more heads or layers, the wall has a row per layer, with averages at the ends
-const SCROLL_FROM_TOKENS = 120; // tokens; a longer strip scrolls
+const MAX_FLAT_HEADS = 24; // with more heads, or several layers, the wall has a row per layer, with averages at the ends
+const MAX_UNSCROLLED_TOKENS = 120; // a longer strip scrolls
 
 export class ReviewSource {
   constructor(review) {
     this.review = review;
     this.kinds = [];
-    this.layered = review.shape[0] > 1 || review.shape[1] > FLAT_UP_TO_HEADS;
+    this.layered = review.shape[0] > 1 || review.shape[1] > MAX_FLAT_HEADS;
     this.merges = false;
     this.relative = true;
     this.mapped = Boolean(review.attention);
@@ -24,13 +24,14 @@ export class ReviewSource {
     const [layers, heads] = review.shape;
     const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
     const base = { kind: 'encoder', rows, columns: tokens };
-    const numbers = mapped ? decodeWeights(review.attention.letters) : null;
-    const size = tokens.length ** 2;
-    const map = (index) => Float32Array.from(numbers.subarray(index * size, (index + 1) * size), (number) => number / MAX_LEVEL);
-    const headViews = Array.from({ length: layers * heads }, (_, position) => {
-      const [layer, head] = [Math.floor(position / heads), position % heads];
+    const levels = mapped ? decodeWeights(review.attention.letters) : null;
+    const cellCount = tokens.length ** 2;
+    const decodeMap = (headIndex) =>
+      Float32Array.from(levels.subarray(headIndex * cellCount, (headIndex + 1) * cellCount), (level) => level / MAX_LEVEL);
+    const headViews = Array.from({ length: layers * heads }, (_, headIndex) => {
+      const [layer, head] = [Math.floor(headIndex / heads), headIndex % heads];
       const average = Float32Array.from(review.received[layer][head]);
-      return { ...base, layer, head, weights: mapped ? map(position) : average, average };
+      return { ...base, layer, head, weights: mapped ? decodeMap(headIndex) : average, average };
     });
     const averageView = (layer, head) => {
       const selectedViews = headViews.filter(
@@ -51,8 +52,8 @@ export class ReviewSource {
 
   wallLayout() {
     if (this.layered) {
-      const [layers, across] = this.review.shape.map((count) => [...Array(count).keys(), 'mean']);
-      return layers.map((layer) => across.map((head) => ({ layer, head })));
+      const [layers, heads] = this.review.shape.map((count) => [...Array(count).keys(), 'mean']);
+      return layers.map((layer) => heads.map((head) => ({ layer, head })));
     }
     const heads = this.views.map(({ layer, head }) => ({ layer, head }));
     return Array.from({ length: Math.ceil(heads.length / HEADS_PER_ROW) }, (_, row) =>
@@ -78,7 +79,7 @@ export class ReviewSource {
   }
 
   sentences() {
-    const long = this.mapped ? SCROLL_FROM_TOKENS : Infinity;
+    const long = this.mapped ? MAX_UNSCROLLED_TOKENS : Infinity;
     return [
       { side: 'review', language: this.review.language, tokens: this.tokens, text: this.review.text, named: false, idle: false, long },
     ];

@@ -82,7 +82,7 @@ export class WordContributions {
     this.strip.lang = review.language;
     const method = this.methodFor(review);
     this.values = this.getValues(method);
-    this.isPerWord = method === 'erased'; // whether values are per word, so that they are not summed over tokens
+    this.isPerWord = method === 'erased'; // each token has the value of its word, so that values are not summed over tokens
     const words = this.wordValues();
     this.maxValue = Math.max(1e-9, ...words.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
@@ -98,17 +98,17 @@ export class WordContributions {
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, index) => ({ ...token, key: `r${index}` }));
-    const drawsBars = Boolean(method) && words.length <= MAX_BARS;
-    this.strip.classList.toggle('bars', drawsBars);
-    if (drawsBars) replace(this.strip, ...wordBars(words, this.maxValue));
+    const showsBars = Boolean(method) && words.length <= MAX_BARS;
+    this.strip.classList.toggle('bars', showsBars);
+    if (showsBars) replace(this.strip, ...wordBars(words, this.maxValue));
     else replace(this.strip, ...tokenElements(tokens, review.text));
-    if (!drawsBars) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    if (!showsBars) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.pinned = pinnedIndex < 0 ? null : this.strip.querySelectorAll('.token')[pinnedIndex];
-    const maximum = threeDecimals(this.maxValue);
-    const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[classIndex])];
-    for (const part of [this.legend, this.lists, this.readout, this.details]) part.hidden = !method;
-    replace(this.legend, makeColourRamp('difference', `${less} −${maximum}`.trim(), `+${maximum} ${more}`));
-    replace(this.lists, this.list(words, -1), this.list(words, 1));
+    const limit = threeDecimals(this.maxValue);
+    const [negativeName, positiveName] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[classIndex])];
+    for (const element of [this.legend, this.lists, this.readout, this.details]) element.hidden = !method;
+    replace(this.legend, makeColourRamp('difference', `${negativeName} −${limit}`.trim(), `+${limit} ${positiveName}`));
+    replace(this.lists, this.makeList(words, -1), this.makeList(words, 1));
     this.showValue(null);
     this.fill();
   }
@@ -175,14 +175,14 @@ export class WordContributions {
     }
     const value = this.sumContributions(tokenPositions(span));
     this.value.textContent = signed(value, 4);
-    const description = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
+    const description = t('sentiment_contribution_of', { toward: this.directionText(Math.sign(value)) });
     replace(
       this.words,
       ...fillElements(description, { token: make('b', {}, make('bdi', { lang: this.review.language }, span.textContent)) }),
     );
   }
 
-  toward(sign) {
+  directionText(sign) {
     return directionName(this.review, this.classIndex, sign < 0 ? -1 : 1);
   }
 
@@ -201,9 +201,10 @@ export class WordContributions {
     return words.map((word) => ({ ...word, value: this.sumContributions(word.places) }));
   }
 
-  list(words, sign) {
-    const best = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
-    const rows = best.slice(0, MAX_LISTED_WORDS).map(({ label, value }) => {
+  /** The strongest words for the class (`sign` 1) or against it (−1). */
+  makeList(words, sign) {
+    const strongest = words.filter(({ value }) => value * sign > 0).sort((a, b) => (b.value - a.value) * sign);
+    const rows = strongest.slice(0, MAX_LISTED_WORDS).map(({ label, value }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.maxValue).toFixed(1)}%` });
       return make(
         'div',
@@ -213,7 +214,7 @@ export class WordContributions {
         make('span', { class: 'numeric' }, signed(value, 4)),
       );
     });
-    const title = make('h3', {}, t('sentiment_strongest', { toward: this.toward(sign) }));
+    const title = make('h3', {}, t('sentiment_strongest', { toward: this.directionText(sign) }));
     return make(
       'div',
       { class: `list ${sign > 0 ? 'toward' : 'against'}` },
@@ -222,6 +223,7 @@ export class WordContributions {
     );
   }
 
+  /** Fills the table of all numbers if it is open. */
   fill() {
     if (!this.details.open) return;
     const { contributions, erased, language } = this.review;
@@ -233,11 +235,11 @@ export class WordContributions {
         contributions ? make('td', {}, signed(contributions[index], 4)) : null,
         erased ? make('td', {}, token.special ? '–' : signed(erased[this.classIndex][index], 4)) : null,
       );
-    const columns = ['sentiment_token', ...(contributions ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
-    const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
+    const titles = ['sentiment_token', ...(contributions ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
+    const headers = titles.map((phrase) => make('th', { scope: 'col' }, t(phrase)));
     replace(
       this.numbers,
-      make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))),
+      make('table', {}, make('thead', {}, make('tr', {}, ...headers)), make('tbody', {}, ...this.review.tokens.map(row))),
     );
   }
 }

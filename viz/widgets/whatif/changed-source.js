@@ -1,9 +1,9 @@
-// Source of a head view for maps under interventions.
+// Source of a head view for maps under interventions. Removed heads have no map.
 
 import { t } from '../core/i18n.js';
 import { TranslationSource } from '../headview/translation-source.js';
 
-/** Its wall always has means, because a click on one changes a whole layer. Removed heads have no map. */
+/** The wall always has means, because a click on a mean changes a whole layer. Maxima cannot be changed, so it has none. */
 export class ChangedSource extends TranslationSource {
   wallLayout(kind, displayOptions) {
     return super.wallLayout(kind, { ...displayOptions, averages: true }).map((row) => row.filter(({ head }) => head !== 'max'));

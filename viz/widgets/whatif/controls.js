@@ -35,17 +35,17 @@ const button = (key, onClick, attributes = {}) =>
 export class InterventionChips {
   constructor() {
     this.title = make('h3', {});
-    this.steps = make('div', { class: 'steps' });
+    this.history = make('div', { class: 'steps' });
     this.chips = make('div', { class: 'chips' });
-    this.element = make('section', { class: 'changes' }, make('div', { class: 'topline' }, this.title, this.steps), this.chips);
+    this.element = make('section', { class: 'changes' }, make('div', { class: 'topline' }, this.title, this.history), this.chips);
   }
 
   draw(sentence) {
     const list = interventions();
-    const focused = this.element.contains(document.activeElement);
+    const hadFocus = this.element.contains(document.activeElement);
     const chip = (intervention, index) => {
       const description = interventionText(intervention, sentence);
-      const remove = () => setInterventions(list.filter((_, number) => number !== index));
+      const remove = () => setInterventions(list.filter((_, otherIndex) => otherIndex !== index));
       return make(
         'button',
         { type: 'button', class: 'chip', onclick: remove, 'aria-label': t('whatif_take_away', { change: description }) },
@@ -55,23 +55,23 @@ export class InterventionChips {
     };
     this.title.textContent = t('whatif_changed');
     reconcile(this.chips, ...(list.length ? list.map(chip) : [make('p', { class: 'quiet' }, t('whatif_changed_nothing'))]));
-    const step = (key, onClick, isEnabled) => button(key, onClick, { disabled: !isEnabled });
+    const historyButton = (key, onClick, isEnabled) => button(key, onClick, { disabled: !isEnabled });
     reconcile(
-      this.steps,
-      step('whatif_undo', undo, canUndo()),
-      step('whatif_redo', redo, canRedo()),
-      step('whatif_reset', () => setInterventions([]), list.length > 0),
+      this.history,
+      historyButton('whatif_undo', undo, canUndo()),
+      historyButton('whatif_redo', redo, canRedo()),
+      historyButton('whatif_reset', () => setInterventions([]), list.length > 0),
     );
     const hasFocus = this.element.contains(document.activeElement) && !document.activeElement.matches(':disabled');
-    if (focused && !hasFocus) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
+    if (hadFocus && !hasFocus) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
   }
 }
 
 /** Example interventions, one click each; the active one shows its effect. */
 export class TryList {
-  /** `experiments()` returns named lists of interventions. */
-  constructor(experiments) {
-    this.experiments = experiments;
+  /** `getExamples()` returns named lists of interventions: {name, list}. */
+  constructor(getExamples) {
+    this.getExamples = getExamples;
     this.title = make('h3', {});
     this.list = make('div', { class: 'tries' });
     this.element = make('section', {}, this.title, this.list);
@@ -83,18 +83,18 @@ export class TryList {
     const currentKey = JSON.stringify(interventions());
     const change = result && result.after - result.before;
     const row = ({ name, list }) => {
-      const active = JSON.stringify(list) === currentKey;
-      const effect = active && change !== null && Math.abs(change) > MIN_CHANGE;
+      const isActive = JSON.stringify(list) === currentKey;
+      const hasEffect = isActive && change !== null && Math.abs(change) > MIN_CHANGE;
       return make(
         'button',
-        { type: 'button', class: 'try', 'aria-pressed': String(active), onclick: () => setInterventions(active ? [] : list) },
+        { type: 'button', class: 'try', 'aria-pressed': String(isActive), onclick: () => setInterventions(isActive ? [] : list) },
         make('span', {}, name),
-        effect
+        hasEffect
           ? make('span', { class: 'numeric' }, t(change < 0 ? 'whatif_try_less' : 'whatif_try_more', { times: factorText(change) }))
           : null,
       );
     };
-    reconcile(this.list, ...this.experiments().map(row));
+    reconcile(this.list, ...this.getExamples().map(row));
   }
 }
 
@@ -113,7 +113,7 @@ export class SourceWords {
   }
 
   draw(translation) {
-    // An answer for the same translation keeps the menu open.
+    // The menu stays open while the translation is the same.
     if (this.selectedWord && this.translation !== translation) this.openMenu(null);
     this.translation = translation;
     this.title.textContent = t('whatif_words');
@@ -149,7 +149,7 @@ export class SourceWords {
       placeholder: t('whatif_swap_for', { word: word.text }),
       maxlength: 60,
     });
-    const adder = (action) => () => this.addInputChange(action);
+    const adder = (action) => () => this.changeWord(action);
     replace(
       this.wordMenu,
       make('b', {}, word.text),
@@ -163,30 +163,31 @@ export class SourceWords {
 
   swap(event) {
     event.preventDefault();
-    if (this.field.value.trim()) this.addInputChange('swap', { text: this.field.value.trim() });
+    if (this.field.value.trim()) this.changeWord('swap', { text: this.field.value.trim() });
   }
 
-  addInputChange(action, fields = {}) {
+  /** Sets an intervention on the selected word, in place of those that overlap it. */
+  changeWord(action, fields = {}) {
     const { first, last } = this.selectedWord;
     this.openMenu(null);
     replaceIntervention((item) => item.start < last && item.end > first, { action, start: first, end: last, ...fields });
   }
 }
 
-/** The sentence's words with their positions as counted by the server. */
+/** The words of the source as {text, first, last}: offsets of the word's start and end in code points, as the server counts. */
 function listWords({ source, source_text: text }) {
   const words = [];
   for (const token of source) {
     if (token.special || token.end <= token.start) continue;
-    const last = words.at(-1);
-    if (last && token.word !== null && token.word === last.word) last.end = token.end;
+    const previous = words.at(-1);
+    if (previous && token.word !== null && token.word === previous.word) previous.end = token.end;
     else words.push({ word: token.word, start: token.start, end: token.end });
   }
   return words.map(({ start, end }) => {
-    const selectedText = text.slice(start, end);
-    const from = start + selectedText.length - selectedText.trimStart().length;
-    const to = from + selectedText.trim().length;
-    return { text: selectedText.trim(), first: characterOffset(text, from), last: characterOffset(text, to) };
+    const span = text.slice(start, end); // may begin or end with a space
+    const wordStart = start + span.length - span.trimStart().length;
+    const wordEnd = wordStart + span.trim().length;
+    return { text: span.trim(), first: characterOffset(text, wordStart), last: characterOffset(text, wordEnd) };
   });
 }
 
@@ -201,18 +202,18 @@ export class LayerParts {
   draw() {
     this.title.textContent = t('whatif_parts');
     const list = interventions();
-    const focused = this.menus.contains(document.activeElement)
+    const focusedIndex = this.menus.contains(document.activeElement)
       ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
       : -1;
     const menus = SIDES.map((side) => {
       const selectedAction = list.find((intervention) => intervention.side === side && intervention.action !== 'zero')?.action ?? '';
-      const pick = (event) => {
+      const onchange = (event) => {
         const [, option] = POSITION_OPTIONS.find(([name]) => name === event.target.value);
         replaceIntervention((entry) => entry.side === side && entry.action !== 'zero', option && { ...option, side });
       };
       const menu = make(
         'select',
-        { onchange: pick },
+        { onchange },
         ...POSITION_OPTIONS.map(([name]) => make('option', { value: name }, t(`whatif_positions_${name || 'kept'}`))),
       );
       menu.value = selectedAction;
@@ -221,14 +222,14 @@ export class LayerParts {
     const layer = typeof state.layer === 'number' ? state.layer : 0;
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
-      const isSame = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
-      const pick = (event) => replaceIntervention(isSame, event.target.checked ? { action: 'zero', side, layer, part } : null);
-      const box = make('input', { type: 'checkbox', onchange: pick });
-      box.checked = list.some(isSame);
+      const removesPart = (item) => item.action === 'zero' && item.side === side && item.layer === layer && item.part === part;
+      const onchange = (event) => replaceIntervention(removesPart, event.target.checked ? { action: 'zero', side, layer, part } : null);
+      const box = make('input', { type: 'checkbox', onchange });
+      box.checked = list.some(removesPart);
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
     reconcile(this.menus, ...menus, ...checks);
     const hasFocus = this.menus.contains(document.activeElement);
-    if (focused >= 0 && !hasFocus) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
+    if (focusedIndex >= 0 && !hasFocus) this.menus.querySelectorAll('select, input')[focusedIndex]?.focus({ preventScroll: true });
   }
 }

@@ -29,7 +29,7 @@ export class Difference {
     const selectedView = this.getView();
     this.element.hidden = !translations || !selectedView;
     if (this.element.hidden) return;
-    const pair = comparablePair(translations, selectedView, state, interventions());
+    const pair = findComparableViews(translations, selectedView, state, interventions());
     this.title.textContent = t('whatif_difference');
     this.description.textContent = pair ? describeDifference(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
@@ -41,28 +41,29 @@ export class Difference {
 }
 
 /**
- * Both maps on the same axes, by tokens or else by whole words (a minimal pair keeps their number); null if neither
- * matches. Cells are compared only for equal words and for one-to-one swaps, which are returned as `swapped`.
+ * Both maps on the same axes, or null if they have none in common. The axes are tokens if both sentences have the same number
+ * of tokens per word, else words. Returns {first, second, words, swapped}: the two views, whether words replace the tokens
+ * of the page, and [original word, replacement] pairs of one-to-one swaps.
  * @param {{ before: any, held: any }} translations
  * @param {{ kind: any, layer: any, head: any }} head
  * @param {any} options
  * @param {any[]} changes the interventions
  */
-export function comparablePair({ before, held }, { kind, layer, head }, options, changes) {
-  const views = (words) => [before, held].map((entry) => view(entry, kind, layer, head, { ...options, words }));
-  const [firstView, secondView] = views(true);
-  const swaps = changes.filter(({ action }) => action === 'swap').length;
+export function findComparableViews({ before, held }, { kind, layer, head }, options, changes) {
+  const makeViews = (words) => [before, held].map((translation) => view(translation, kind, layer, head, { ...options, words }));
+  const [firstView, secondView] = makeViews(true);
+  const swapCount = changes.filter(({ action }) => action === 'swap').length;
   const swapped = new Map(); // original word → its replacement
   for (const axis of ['rows', 'columns']) {
     if (firstView[axis].length !== secondView[axis].length || changes.some(({ action }) => action === 'erase')) return null;
     const different = firstView[axis].filter((item, position) => item.label !== secondView[axis][position].label);
-    if (different.length > swaps) return null; // the words have shifted, so positions do not match
+    if (different.length > swapCount) return null; // the words have shifted, so positions do not match
     for (const item of different) swapped.set(item.label, secondView[axis][firstView[axis].indexOf(item)].label);
   }
   const sameTokens = ['rows', 'columns'].every((axis) =>
     firstView[axis].every(({ places }, index) => places.length === secondView[axis][index].places.length),
   );
-  const [first, second] = options.words || !sameTokens ? [firstView, secondView] : views(false);
+  const [first, second] = options.words || !sameTokens ? [firstView, secondView] : makeViews(false);
   return { first, second, words: !sameTokens && !options.words, swapped: [...swapped] };
 }
 
@@ -75,13 +76,13 @@ function subtract({ first, second }) {
     });
   const weights = first.weights.map((weight, cell) => {
     const changedWeight = second.weights[cell];
-    // A word that the interventions mask has lost all its weight.
+    // A cell that only the interventions mask counts as weight zero; NaN marks masked cells.
     return (changedWeight === changedWeight || weight !== weight ? changedWeight : 0) - weight;
   });
   return { ...first, rows: combine('rows'), columns: combine('columns'), weights, maximum: true };
 }
 
-/** Caption that lists the swapped words. */
+/** Explanation of the difference, with the swapped words. */
 function describeDifference({ words, swapped }) {
   const pairs = swapped.map(([original, replacement]) => `${original} → ${replacement}`).join(t('list_comma'));
   return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');

@@ -4,7 +4,7 @@
 import { make } from '../core/dom.js';
 import { interventions } from './interventions.js';
 
-const OTHER_FIELDS = ['text', 'model', 'data']; // fields of errors that do not concern an intervention, such as a full queue
+const REQUEST_FIELDS = ['text', 'model', 'data']; // fields of errors that do not concern an intervention, such as a full queue
 
 export class ErrorNote {
   /** `getField(action)` returns the field that sets this action, if any. */
@@ -15,10 +15,13 @@ export class ErrorNote {
     this.field = null;
   }
 
-  /** @param {{ field?: string } | undefined} fault error from the server */
+  /**
+   * Moves the note to the field of the last intervention if the error concerns one, else to the default position.
+   * @param {{ field?: string } | undefined} fault error from the server
+   */
   moveToField(fault) {
-    const last = fault?.field && !OTHER_FIELDS.includes(fault.field) ? interventions().at(-1) : null;
-    const field = last ? this.getField(last.action) : null;
+    const lastIntervention = fault?.field && !REQUEST_FIELDS.includes(fault.field) ? interventions().at(-1) : null;
+    const field = lastIntervention ? this.getField(lastIntervention.action) : null;
     if (field === this.field) return;
     this.field?.removeAttribute('aria-describedby');
     field?.setAttribute('aria-describedby', this.element.id);

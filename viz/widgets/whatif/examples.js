@@ -4,9 +4,9 @@ import { getAligningHead, defaultHead } from '../core/default-head.js';
 import { t } from '../core/i18n.js';
 import { characterOffset } from './interventions.js';
 
-/** `before`: the unchanged translation, whose best head is removed in an example. */
-export function exampleInterventions(translation, before) {
-  const best = getAligningHead(before) ?? defaultHead(before);
+/** Named lists of interventions: {name, list}. `original`: the translation without interventions, to find its best head. */
+export function listExamples(translation, original) {
+  const best = getAligningHead(original) ?? defaultHead(original);
   const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
   const { source_text: text } = translation;
   const examples = [

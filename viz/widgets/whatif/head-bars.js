@@ -17,17 +17,17 @@ export class HeadBars {
   }
 
   /**
-   * `level`: position on the difference scale; `share`: length of the bar, from 0 to 1.
+   * `level`: position on the difference scale, from 0 to 1; `share`: signed length of the bar, at most 1.
    * @param {{ kind: string, layer: number, head: number, share: number, level: number, numbers: string[] }[]} items
    * @param {string[]} columnNames shown above the first bar
    */
   draw(items, columnNames = []) {
-    const names = columnNames.map((name) => make('span', {}, name));
-    replace(this.element, ...(items.length && names.length ? [make('div', { class: 'names' }, ...names)] : []), ...items.map(bar));
+    const headers = columnNames.map((name) => make('span', {}, name));
+    replace(this.element, ...(items.length && headers.length ? [make('div', { class: 'names' }, ...headers)] : []), ...items.map(makeBar));
   }
 }
 
-function bar({ kind, layer, head, share, level, numbers }) {
+function makeBar({ kind, layer, head, share, level, numbers }) {
   const style = `width:${(100 * Math.abs(share)).toFixed(1)}%;background:${cssColour(scaleColour('difference', level))}`;
   const isPressed = state.kind === kind && state.layer === layer && state.head === head;
   return make(

@@ -3,7 +3,7 @@
 import { state } from '../core/state.js';
 import { faultText } from '../core/i18n.js';
 
-export const MAX_SECONDS = 60; // duration after which a measurement stops
+export const MAX_SECONDS = 60; // after which a measurement stops
 
 /** Requests batches until all values are measured, it is stopped, or it times out. */
 export class Measurement {
@@ -14,48 +14,48 @@ export class Measurement {
   constructor(measureBatch, onChange) {
     this.measureBatch = measureBatch;
     this.onChange = onChange;
-    this.turn = 0;
+    this.generation = 0; // incremented to discard responses of older requests
     this.reset();
   }
 
   reset() {
-    this.turn += 1;
+    this.generation += 1;
     /** @type {Map<string, any>} */
     this.results = new Map();
-    this.measurementCount = 0; // 0 until the server reports it
+    this.valueCount = 0; // 0 until the server reports it
     [this.running, this.hasTimedOut, this.fault] = [false, false, ''];
   }
 
   get isComplete() {
-    return this.measurementCount > 0 && this.results.size >= this.measurementCount;
+    return this.valueCount > 0 && this.results.size >= this.valueCount;
   }
 
   stop() {
-    this.turn += 1;
+    this.generation += 1;
     this.running = false;
     this.onChange();
   }
 
-  /** Stops when another tab is opened. */
+  /** Requests the missing batches. Stops if another tab is opened. */
   async start() {
-    const turn = ++this.turn;
+    const generation = ++this.generation;
     const startTime = performance.now();
     [this.running, this.hasTimedOut, this.fault] = [true, false, ''];
     this.onChange();
     try {
-      while (turn === this.turn && !this.isComplete) {
+      while (generation === this.generation && !this.isComplete) {
         const answer = await this.measureBatch(this.results.size);
-        if (turn !== this.turn) return;
-        this.measurementCount = answer.all;
+        if (generation !== this.generation) return;
+        this.valueCount = answer.all;
         for (const [key, value] of answer.entries) this.results.set(key, value);
         this.hasTimedOut = performance.now() - startTime > 1000 * MAX_SECONDS && !this.isComplete;
         if (this.hasTimedOut || state.tab !== 'whatif') break;
         this.onChange();
       }
     } catch (error) {
-      if (turn === this.turn) this.fault = faultText(error);
+      if (generation === this.generation) this.fault = faultText(error);
     }
-    if (turn !== this.turn) return;
+    if (generation !== this.generation) return;
     this.running = false;
     this.onChange();
   }

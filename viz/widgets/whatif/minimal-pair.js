@@ -6,44 +6,45 @@ import { setInterventions, interventions, characterOffset } from './intervention
 
 const WORDS = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}'’-])+|[^\s]/gu;
 
-/** Words with their offsets in UTF-16 code units. */
+/** Words of a text as {word, start, end}, with offsets in UTF-16 code units. */
 const splitWords = (text) => [...text.matchAll(WORDS)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
-/** Longest common subsequence of two word lists, as pairs of indices. */
-function commonWords(first, second) {
-  const longest = Array.from({ length: first.length + 1 }, () => new Uint16Array(second.length + 1));
+/** Longest common subsequence of two word lists, as pairs of indices, by dynamic programming. */
+function alignWords(first, second) {
+  const lengths = Array.from({ length: first.length + 1 }, () => new Uint16Array(second.length + 1));
   for (let i = first.length - 1; i >= 0; i--) {
     for (let j = second.length - 1; j >= 0; j--) {
-      longest[i][j] = first[i].word === second[j].word ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      lengths[i][j] = first[i].word === second[j].word ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
     }
   }
   const pairs = [];
   for (let i = 0, j = 0; i < first.length && j < second.length; ) {
     if (first[i].word === second[j].word) pairs.push([i++, j++]);
-    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
+    else if (lengths[i + 1][j] >= lengths[i][j + 1]) i++;
     else j++;
   }
   return pairs;
 }
 
 /** Swaps that turn `text` into `otherText`; inserted words are merged with an unchanged neighbour. */
-export function swapsBetween(text, otherText) {
-  const [oldWords, words] = [splitWords(text), splitWords(otherText)];
-  const pairs = [...commonWords(oldWords, words), [oldWords.length, words.length]];
+export function findSwaps(text, otherText) {
+  const [oldWords, newWords] = [splitWords(text), splitWords(otherText)];
+  const commonPairs = [...alignWords(oldWords, newWords), [oldWords.length, newWords.length]];
   const swaps = [];
-  let [i, j] = [0, 0];
-  for (const [nextOld, nextWord] of pairs) {
-    const isPairable = nextOld - i === nextWord - j && nextOld - i > 1;
-    const runs = isPairable
-      ? Array.from({ length: nextOld - i }, (_, n) => [i + n, i + n + 1, j + n, j + n + 1])
-      : [[i, nextOld, j, nextWord]];
-    for (const run of runs) swaps.push(...makeSwap(text, oldWords, otherText, words, run));
-    [i, j] = [nextOld + 1, nextWord + 1];
+  let [oldStart, newStart] = [0, 0]; // of the words between two common words
+  for (const [oldEnd, newEnd] of commonPairs) {
+    const count = oldEnd - oldStart;
+    const isOneToOne = count === newEnd - newStart && count > 1;
+    const runs = isOneToOne
+      ? Array.from({ length: count }, (_, n) => [oldStart + n, oldStart + n + 1, newStart + n, newStart + n + 1])
+      : [[oldStart, oldEnd, newStart, newEnd]];
+    for (const run of runs) swaps.push(...makeSwap(text, oldWords, otherText, newWords, run));
+    [oldStart, newStart] = [oldEnd + 1, newEnd + 1];
   }
   return mergeOverlapping(swaps);
 }
 
-/** Merge insertions on both sides of a word into one swap, because swaps must not overlap. */
+/** Merges insertions on both sides of a word into one swap, because swaps must not overlap. */
 function mergeOverlapping(swaps) {
   const mergedSwaps = [];
   for (const swap of swaps) {
@@ -62,22 +63,22 @@ function mergeOverlapping(swaps) {
 }
 
 /**
- * Returns one swap, or none for an empty run. An inserted word is merged with its neighbour.
- * @param {number[]} run
+ * A list of one intervention, or an empty list for an empty run. Inserted words are merged with the word after them or, at
+ * the end, with the word before them.
+ * @param {number[]} run start and end among the old words, start and end among the new words
  */
-function makeSwap(text, oldWords, newWords, words, run) {
-  const [from, to, first, last] = run;
-  if (from === to && first === last) return [];
-  if (from === to && !oldWords.length) return [];
-  const before = from === to && from === oldWords.length; // inserted at the end: merge with the word before
-  const [start, end] = from === to ? (before ? [from - 1, from] : [from, from + 1]) : [from, to];
-  const [begin, stop] = from === to ? (before ? [first - 1, last] : [first, last + 1]) : [first, last];
-  const span = { start: characterOffset(text, oldWords[start].start), end: characterOffset(text, oldWords[end - 1].end) };
-  if (begin === stop) return [{ action: 'erase', ...span }];
-  return [{ action: 'swap', ...span, text: newWords.slice(words[begin].start, words[stop - 1].end) }];
+function makeSwap(text, oldWords, otherText, newWords, run) {
+  let [oldStart, oldEnd, newStart, newEnd] = run;
+  const isInsertion = oldStart === oldEnd;
+  if (isInsertion && (newStart === newEnd || !oldWords.length)) return [];
+  if (isInsertion && oldStart === oldWords.length) [oldStart, newStart] = [oldStart - 1, newStart - 1];
+  else if (isInsertion) [oldEnd, newEnd] = [oldEnd + 1, newEnd + 1];
+  const span = { start: characterOffset(text, oldWords[oldStart].start), end: characterOffset(text, oldWords[oldEnd - 1].end) };
+  if (newStart === newEnd) return [{ action: 'erase', ...span }];
+  return [{ action: 'swap', ...span, text: otherText.slice(newWords[newStart].start, newWords[newEnd - 1].end) }];
 }
 
-/** The sentence with its current swaps applied. */
+/** The text with the swaps and erasures among the interventions applied. */
 export function applySwaps(text, list) {
   const characters = [...text];
   const swaps = list.filter(({ action }) => action === 'swap' || action === 'erase').sort((a, b) => b.start - a.start);
@@ -89,17 +90,17 @@ export function applySwaps(text, list) {
 export class MinimalPair {
   constructor() {
     this.description = make('label', {});
-    this.field = make('textarea', { rows: 2, spellcheck: 'false', onkeydown: (event) => this.press(event) });
+    this.field = make('textarea', { rows: 2, spellcheck: 'false', onkeydown: (event) => this.onKeydown(event) });
     this.submitButton = make('button', { type: 'submit', class: 'link' });
     this.element = make(
       'form',
-      { class: 'pair', onsubmit: (event) => this.compare(event) },
+      { class: 'pair', onsubmit: (event) => this.submit(event) },
       this.description,
       this.field,
       this.submitButton,
     );
     this.description.append(make('span', {}));
-    this.drawnText = '';
+    this.drawnText = ''; // the text at the last draw, to keep what the visitor types
   }
 
   draw(translation) {
@@ -109,18 +110,19 @@ export class MinimalPair {
     this.submitButton.textContent = t('whatif_pair_go');
     this.field.lang = translation.model.source;
     const currentText = applySwaps(translation.source_text, interventions());
-    if (currentText !== this.drawnText) this.field.value = currentText; // keeps typed text until the sentence or the swaps change
+    if (currentText !== this.drawnText) this.field.value = currentText;
     this.drawnText = currentText;
   }
 
-  press(event) {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.compare(event);
+  onKeydown(event) {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) this.submit(event);
   }
 
-  compare(event) {
+  /** Replaces the interventions on words by the swaps that lead to the typed text. */
+  submit(event) {
     event.preventDefault();
     const others = interventions().filter(({ action }) => !['swap', 'erase', 'mask'].includes(action));
-    const typed = this.field.value.replace(/\s+/g, ' ').trim();
-    setInterventions([...others, ...swapsBetween(this.translation.source_text, typed)]);
+    const typedText = this.field.value.replace(/\s+/g, ' ').trim();
+    setInterventions([...others, ...findSwaps(this.translation.source_text, typedText)]);
   }
 }

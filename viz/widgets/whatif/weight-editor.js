@@ -1,4 +1,4 @@
-// Editor for the pinned weight: a slider, or a vertical drag on the map, with the same effect.
+// Editor of the pinned weight: a slider, and a handle on the map that is dragged vertically.
 
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -7,28 +7,31 @@ import { t } from '../core/i18n.js';
 import { mergeHighlight } from '../headview/highlights.js';
 import { replaceIntervention } from './interventions.js';
 
-const DRAG_PIXELS = 160; // pixels of drag from weight zero to one
-const CLICK_PIXELS = 4; // drags shorter than this are clicks
+const DRAG_PIXELS = 160; // drag distance from weight zero to one
+const MIN_DRAG_PIXELS = 4; // shorter drags are clicks
 /** @type {Record<string, number>} increments by key */
 const KEY_STEPS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 
-/** Set one weight of a row; distribute the remainder in proportion to the others, or evenly if they are zero. */
+/**
+ * Sets one weight of a row to `amount`. The other allowed keys share the remainder in proportion to their weights, or evenly
+ * if all of them are zero. NaN marks masked keys.
+ */
 export function rescaleRow(row, column, amount) {
-  const others = [...row.keys()].filter((otherColumn) => otherColumn !== column && row[otherColumn] === row[otherColumn]);
-  if (!others.length) return row.slice();
-  const sum = others.reduce((total, position) => total + row[position], 0);
+  const otherColumns = [...row.keys()].filter((index) => index !== column && row[index] === row[index]);
+  if (!otherColumns.length) return row.slice();
+  const sum = otherColumns.reduce((total, index) => total + row[index], 0);
   return row.map((weight, index) => {
     if (index === column) return amount;
-    if (weight !== weight) return weight; // masked
-    return sum > 0 ? (weight * (1 - amount)) / sum : (1 - amount) / others.length;
+    if (weight !== weight) return weight;
+    return sum > 0 ? (weight * (1 - amount)) / sum : (1 - amount) / otherColumns.length;
   });
 }
 
 export class WeightEditor {
-  /** `heads()` returns the head view that shows the map. */
-  constructor(store, heads) {
+  /** `getHeadView()` returns the head view that shows the map. */
+  constructor(store, getHeadView) {
     this.store = store;
-    this.heads = heads;
+    this.getHeadView = getHeadView;
     this.description = make('span', {});
     this.slider = make('input', {
       type: 'range',
@@ -43,7 +46,7 @@ export class WeightEditor {
     this.hint = make('p', { class: 'quiet' });
     this.label = make('label', { class: 'sample' }, this.description, this.slider, this.amountText);
     this.element = make('div', { class: 'one-weight' }, this.label, this.remainderText, this.hint);
-    this.knob = make('div', {
+    this.handle = make('div', {
       class: 'knob',
       role: 'slider',
       tabindex: 0,
@@ -56,7 +59,7 @@ export class WeightEditor {
       onpointerup: (event) => this.endDrag(event),
       onpointercancel: () => this.cancel(),
       onclick: (event) => this.isDragging && event.stopPropagation(), // keep the pin after a drag
-      onkeydown: (event) => this.press(event),
+      onkeydown: (event) => this.onKeydown(event),
     });
   }
 
@@ -68,14 +71,14 @@ export class WeightEditor {
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
     const isOnlyCell =
       cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((item) => item === item).length < 2;
-    const possible = weight === weight && !isOnlyCell;
-    this.label.hidden = this.remainderText.hidden = this.knob.hidden = !possible;
-    this.hint.hidden = possible && !state.words;
+    const isEditable = weight === weight && !isOnlyCell;
+    this.label.hidden = this.remainderText.hidden = this.handle.hidden = !isEditable;
+    this.hint.hidden = isEditable && !state.words;
     this.hint.textContent = t(
       state.words ? 'whatif_drag_tokens' : !isSingleHead ? 'whatif_drag_one' : isOnlyCell ? 'whatif_drag_alone' : 'whatif_drag_hint',
     );
-    this.start = null;
-    if (!possible) return;
+    this.dragStart = null; // pointer position and weight at the start of a drag
+    if (!isEditable) return;
     this.view = view;
     this.cell = { row, column };
     this.target = {
@@ -86,87 +89,89 @@ export class WeightEditor {
       column: view.columns[column].places[0],
     };
     this.description.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
-    for (const element of [this.slider, this.knob]) element.setAttribute('aria-label', this.description.textContent);
-    this.knob.title = t('whatif_drag_knob');
+    for (const element of [this.slider, this.handle]) element.setAttribute('aria-label', this.description.textContent);
+    this.handle.title = t('whatif_drag_knob');
     this.showAmount(weight);
     this.updatePosition();
   }
 
-  /** Place the handle on the pinned cell. */
+  /** Places the handle on the pinned cell. */
   updatePosition() {
-    const [map] = this.heads().maps.maps;
+    const [map] = this.getHeadView().maps.maps;
     if (!map?.plane) return;
     const { cellWidth, cellHeight } = map;
     const [left, top] = [this.cell.column * cellWidth, this.cell.row * cellHeight];
-    this.knob.style.cssText = `left:${left}px;top:${top}px;width:${cellWidth}px;height:${cellHeight}px`;
-    if (this.knob.parentElement !== map.plane) map.plane.append(this.knob);
+    this.handle.style.cssText = `left:${left}px;top:${top}px;width:${cellWidth}px;height:${cellHeight}px`;
+    if (this.handle.parentElement !== map.plane) map.plane.append(this.handle);
   }
 
-  /** Show the weight, and the remainder for the other keys, in the slider, the knob and the text. */
+  /** Shows the weight, and the remainder for the other keys, in the slider, the handle and the text. */
   showAmount(amount) {
     this.amount = amount;
     this.slider.value = amount;
     this.amountText.textContent = twoDecimals(amount);
-    this.knob.setAttribute('aria-valuenow', twoDecimals(amount));
+    this.handle.setAttribute('aria-valuenow', twoDecimals(amount));
     this.remainderText.textContent = t('whatif_drag_rest', { rest: twoDecimals(1 - amount) });
   }
 
-  /** Preview the row on the map; the model runs on release. */
+  /** Previews the row on the map; the model runs on release. */
   preview(amount) {
     this.showAmount(amount);
     const { view, cell } = this;
-    const width = view.columns.length;
+    const columnCount = view.columns.length;
+    const rowStart = cell.row * columnCount;
     const weights = view.weights.slice();
-    weights.set(rescaleRow(weights.subarray(cell.row * width, (cell.row + 1) * width), cell.column, amount), cell.row * width);
-    const { maps, source, title, names, read } = this.heads();
+    weights.set(rescaleRow(weights.subarray(rowStart, rowStart + columnCount), cell.column, amount), rowStart);
+    const { maps, source, title, names, read } = this.getHeadView();
     const previewView = { ...view, weights };
-    const marks = this.heads().currentMarks();
+    const marks = this.getHeadView().currentMarks();
     maps.show(source, previewView, { name: names.mapName(title.textContent) });
     maps.highlight(marks);
     read?.(source, previewView, mergeHighlight(marks));
   }
 
+  /** Adds the intervention on the weight, in place of an earlier one on its row. */
   set(amount) {
     const { target } = this;
-    const isSame = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === target[name]);
-    replaceIntervention(isSame, { action: 'drag', ...target, amount: Math.round(100 * amount) / 100 });
+    const isOnRow = (item) => item.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => item[name] === target[name]);
+    replaceIntervention(isOnRow, { action: 'drag', ...target, amount: Math.round(100 * amount) / 100 });
   }
 
   startDrag(event) {
     if (event.button) return;
-    this.start = { y: event.clientY, amount: this.amount };
+    this.dragStart = { y: event.clientY, amount: this.amount };
     this.isDragging = false;
-    this.knob.setPointerCapture(event.pointerId);
+    this.handle.setPointerCapture(event.pointerId);
   }
 
   drag(event) {
-    if (!this.start) return;
+    if (!this.dragStart) return;
     event.stopPropagation(); // suppress hover while dragging
-    const up = this.start.y - event.clientY;
-    if (!this.isDragging && Math.abs(up) < CLICK_PIXELS) return;
+    const distance = this.dragStart.y - event.clientY; // upwards
+    if (!this.isDragging && Math.abs(distance) < MIN_DRAG_PIXELS) return;
     this.isDragging = true;
-    this.knob.classList.add('pulled');
-    this.preview(clampAmount(this.start.amount + up / DRAG_PIXELS));
+    this.handle.classList.add('pulled');
+    this.preview(clampAmount(this.dragStart.amount + distance / DRAG_PIXELS));
   }
 
   endDrag(event) {
-    if (this.start && this.isDragging) {
+    if (this.dragStart && this.isDragging) {
       event.stopPropagation();
       this.set(this.amount);
     }
-    this.start = null;
-    this.knob.classList.remove('pulled');
+    this.dragStart = null;
+    this.handle.classList.remove('pulled');
   }
 
   /** Discard the preview. */
   cancel() {
-    if (this.start && this.isDragging) this.preview(this.start.amount);
-    this.start = null;
-    this.knob.classList.remove('pulled');
+    if (this.dragStart && this.isDragging) this.preview(this.dragStart.amount);
+    this.dragStart = null;
+    this.handle.classList.remove('pulled');
   }
 
-  press(event) {
-    if (event.key === 'Escape' && this.start) {
+  onKeydown(event) {
+    if (event.key === 'Escape' && this.dragStart) {
       event.stopPropagation();
       this.cancel();
       return;
@@ -180,4 +185,5 @@ export class WeightEditor {
   }
 }
 
+/** The nearest weight from 0 to 1 with two decimals. */
 const clampAmount = (amount) => Math.max(0, Math.min(1, Math.round(100 * amount) / 100));

@@ -1,4 +1,4 @@
-// The Change view. Left: the wall, where clicks change heads. Middle: the words, or a map before and after. Right: all interventions.
+// The What-if tab. Left: the wall, where clicks change heads. Middle: the words, or a map before and after. Right: interventions.
 
 import { Translation } from '../core/translation.js';
 import { callWithRetry } from '../core/boot.js';
@@ -29,7 +29,7 @@ import {
 import { Brushes } from './brushes.js';
 import { InterventionChips, LayerParts, SourceWords, TryList } from './controls.js';
 import { Difference } from './difference.js';
-import { exampleInterventions } from './examples.js';
+import { listExamples } from './examples.js';
 import { MapSource } from './map-source.js';
 import { Importance } from './importance.js';
 import { PairPatching } from './pair-patching.js';
@@ -40,6 +40,7 @@ import { ErrorNote } from './error-note.js';
 const DEBOUNCE_MS = 150; // milliseconds between the last change and the request
 const SIDES = ['before', 'changed'];
 const PANES = ['words', 'map'];
+const REMOVE = BRUSHES.find(({ name }) => name === 'remove');
 const DISPLAY_FIELDS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
 /** @param {import('../core/server.js').Mounted} mounted */
@@ -64,12 +65,12 @@ class WhatIfTab {
   }
 
   isVisible() {
-    return state.tab === 'whatif' && Boolean(this.heads) && Boolean(state.translation);
+    return state.tab === 'whatif' && Boolean(this.headView) && Boolean(state.translation);
   }
 
   build() {
     const { row, column, hoverRow, hoverColumn, preview, pinned } = VIEW_STATE;
-    this.board = new WordComparison();
+    this.wordComparison = new WordComparison();
     this.sentence = new ChangedSentence();
     this.errorNote = new ErrorNote((action) => this.getField(action));
     this.store = createStore(
@@ -77,7 +78,7 @@ class WhatIfTab {
       pageStore,
     );
     this.latest = new LatestRequest(this.root, this.errorNote.element, 'error_our_fault');
-    this.heads = mountHeadView(this.root, {
+    this.headView = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), isVisible: () => this.isVisible(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], viewModes: ['matrix'] },
       callbacks: { choose: (head, event) => this.choose(head, event) },
@@ -89,8 +90,8 @@ class WhatIfTab {
     this.buildChanges();
     this.store.on([...DISPLAY_FIELDS, 'side', 'brush', 'answer', 'pane'], () => this.isVisible() && this.draw());
     this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.isVisible() && this.drawHead());
-    mountKeyboard(() => (this.isVisible() ? this.heads : null));
-    document.addEventListener('keydown', (event) => this.press(event));
+    mountKeyboard(() => (this.isVisible() ? this.headView : null));
+    document.addEventListener('keydown', (event) => this.onKeydown(event));
   }
 
   /** The wall, with the actions above it and the controls of layers and all heads below it. */
@@ -98,56 +99,53 @@ class WhatIfTab {
     this.description = make('p', { class: 'quiet' });
     this.brushes = new Brushes(this.store);
     this.mapSource = new MapSource(this.store);
-    this.more = make('div', { class: 'more' });
+    this.wallButtons = make('div', { class: 'more' });
     this.parts = new LayerParts();
     this.importance = new Importance(
       this.server,
-      () => this.heads,
+      () => this.headView,
       () => this.pruning?.draw(state.translation, this.result),
     );
-    const { wallElement, kindsElement } = this.heads;
+    const { wallElement, kindsElement } = this.headView;
     wallElement.prepend(kindsElement, this.description, this.brushes.element, this.mapSource.element);
-    wallElement.append(this.more, this.parts.element, this.importance.element);
+    wallElement.append(this.wallButtons, this.parts.element, this.importance.element);
   }
 
   /** The words or the map. */
   buildMiddle() {
     this.panes = make('div', { class: 'segments', role: 'group' });
     this.sides = make('div', { class: 'segments', role: 'group' });
-    this.heads.end.append(this.sides);
-    this.weight = new WeightEditor(this.store, () => this.heads);
-    this.difference = new Difference(() => this.heads.view);
-    this.heads.maps.element.before(this.weight.element);
-    this.heads.head.append(this.difference.element);
-    const bar = make('div', { class: 'topline' }, this.board.title, make('div', { class: 'end' }, this.panes));
+    this.headView.end.append(this.sides);
+    this.weight = new WeightEditor(this.store, () => this.headView);
+    this.difference = new Difference(() => this.headView.view);
+    this.headView.maps.element.before(this.weight.element);
+    this.headView.head.append(this.difference.element);
+    const bar = make('div', { class: 'topline' }, this.wordComparison.title, make('div', { class: 'end' }, this.panes));
     this.rerankingNote = make('p', { class: 'quiet' });
     this.patching = new PairPatching(this.server);
-    this.middle = make('div', { class: 'middle' }, bar, this.board.element, this.rerankingNote, this.patching.element, this.heads.head);
-    this.heads.element.append(this.middle);
+    const views = [this.wordComparison.element, this.rerankingNote, this.patching.element, this.headView.head];
+    this.middle = make('div', { class: 'middle' }, bar, ...views);
+    this.headView.element.append(this.middle);
   }
 
   /** The result as one number, the list of interventions, and examples. */
   buildChanges() {
     this.chips = new InterventionChips();
-    this.examples = new TryList(() => exampleInterventions(state.translation, this.before));
-    this.pruning = new Pruning(
-      (values) => callWithRetry(this.server.pruning_curve, values),
-      (values) => callWithRetry(this.server.find_change, values),
-      this.importance,
-    );
+    this.examples = new TryList(() => listExamples(state.translation, this.original));
+    this.pruning = new Pruning(this.server, this.importance);
     this.words = new SourceWords();
-    const parts = [this.board.total, this.chips.element, this.errorNote.defaultParent, this.examples.element];
-    this.heads.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
+    const parts = [this.wordComparison.total, this.chips.element, this.errorNote.defaultParent, this.examples.element];
+    this.headView.element.append(make('div', { class: 'ask' }, ...parts, this.words.element, this.pruning.element));
   }
 
-  /** The translation to compare with. */
-  get before() {
+  /** The translation without interventions. If reranking chose the page's translation, it is the model's own output. */
+  get original() {
     return this.base === state.translation && this.ownOutput ? this.ownOutput : state.translation;
   }
 
-  /** Source of the shown maps: unchanged or under the interventions. */
+  /** Source of the displayed maps, without or with the interventions. */
   source() {
-    const current = this.store.state.side === 'changed' && this.result ? this.result.answer : this.before;
+    const current = this.store.state.side === 'changed' && this.result ? this.result.answer : this.original;
     if (this.maps?.translation !== current) this.maps = current && new ChangedSource(current);
     return this.maps;
   }
@@ -155,7 +153,7 @@ class WhatIfTab {
   update() {
     const { translation } = state;
     if (state.tab !== 'whatif' || !translation) return;
-    if (!this.heads) this.build();
+    if (!this.headView) this.build();
     const changes = interventions();
     this.isRejected = false;
     const request = translation.requestValues();
@@ -166,14 +164,14 @@ class WhatIfTab {
       return;
     }
     this.drawControls();
-    this.board.showPending(changes, translation);
+    this.wordComparison.showPending(changes, translation);
     this.sentence.showPending(changes, translation);
     const key = JSON.stringify([request, changes]);
     this.latest.load(
       key,
       async (signal) => {
         const { generation } = this.latest;
-        await new Promise((done) => setTimeout(done, DEBOUNCE_MS)); // debounce slider drags
+        await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS)); // debounce slider drags
         if (generation !== this.latest.generation) return null;
         try {
           return await callWithRetry(this.server.changed_translation, { request, interventions: changes }, null, null, signal);
@@ -200,22 +198,22 @@ class WhatIfTab {
     return ['mask', 'erase', 'swap'].includes(action) ? this.words.pair.field : null;
   }
 
-  /** Show the result for a translation; `own`: the model's unreranked output, if it differs. */
+  /** Shows the result for a translation; `own`: the model's unreranked output, if it differs. */
   onAnswer(result, translation, own = null) {
     this.result = result;
     if (own || this.base !== translation) this.ownOutput = own;
     this.base = translation;
     this.store.set({ ...NO_SELECTION, answer: this.store.state.answer + 1 });
-    this.heads.draw();
+    this.headView.draw();
     this.draw();
   }
 
   draw() {
     if (this.base !== state.translation) return; // wait for the result
-    this.board.draw(this.result, this.before, { changes: interventions(), isRejected: this.isRejected });
-    this.sentence.draw(this.result, this.before, interventions());
+    this.wordComparison.draw(this.result, this.original, { changes: interventions(), isRejected: this.isRejected });
+    this.sentence.draw(this.result, this.original, interventions());
     this.drawControls();
-    const choice = (field, selected, name, phrase) => {
+    const segment = (field, selected, name, phrase) => {
       const onclick = () => this.store.set({ [field]: name, ...NO_SELECTION });
       const disabled = field === 'side' && !this.result;
       return make('button', { type: 'button', 'aria-pressed': String(name === selected), disabled, onclick }, t(phrase));
@@ -223,9 +221,9 @@ class WhatIfTab {
     const { pane, side } = this.store.state;
     this.middle.dataset.pane = pane;
     this.panes.setAttribute('aria-label', t('whatif_panes'));
-    reconcile(this.panes, ...PANES.map((name) => choice('pane', pane, name, `whatif_pane_${name}`)));
+    reconcile(this.panes, ...PANES.map((name) => segment('pane', pane, name, `whatif_pane_${name}`)));
     this.sides.setAttribute('aria-label', t('whatif_sides'));
-    reconcile(this.sides, ...SIDES.map((name) => choice('side', this.result ? side : 'before', name, `whatif_side_${name}`)));
+    reconcile(this.sides, ...SIDES.map((name) => segment('side', this.result ? side : 'before', name, `whatif_side_${name}`)));
     this.drawHead();
   }
 
@@ -247,24 +245,24 @@ class WhatIfTab {
   drawHead() {
     const { kind, layer, head, translation } = state;
     const isSingleHead = typeof layer === 'number' && typeof head === 'number';
-    const link = (onclick, text, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick }, text);
+    const button = (onclick, text, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick }, text);
     const removeOthersText = t('whatif_all_but', { head: isSingleHead ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
     const removeOthers = () => removeAllButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
-    const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
+    const removeKind = () => toggleHead(kind, { layer: 'mean', head: 'mean' }, REMOVE);
     const removeKindText = t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) });
-    reconcile(this.more, link(removeKind, removeKindText), link(removeOthers, removeOthersText, !isSingleHead));
-    this.importance.offerHead();
-    this.weight.draw(this.heads.view);
-    this.difference.draw(this.result && { before: this.before, held: this.result.held });
+    reconcile(this.wallButtons, button(removeKind, removeKindText), button(removeOthers, removeOthersText, !isSingleHead));
+    this.importance.drawPairButton();
+    this.weight.draw(this.headView.view);
+    this.difference.draw(this.result && { before: this.original, held: this.result.held });
   }
 
-  /** Mark changed heads on the wall. */
+  /** Marks heads with interventions on the wall. */
   markWall() {
-    for (const button of this.heads.grid.buttons()) {
+    for (const button of this.headView.grid.buttons()) {
       const buttonHead = { layer: toIndex(button.dataset.layer), head: toIndex(button.dataset.head) };
       const intervention = buttonHead.head === 'max' ? null : interventionAt(state.kind, buttonHead);
       button.dataset.changed = intervention?.action ?? '';
-      const name = this.heads.source.headName(buttonHead);
+      const name = this.headView.source.headName(buttonHead);
       button.setAttribute('aria-label', intervention ? t('whatif_chip', { what: name, how: describeEffect(intervention) }) : name);
     }
   }
@@ -279,22 +277,22 @@ class WhatIfTab {
     else toggleHead(state.kind, head, brush);
   }
 
-  /** Replace this head's map with another head's, or with its map for another sentence. */
-  applyMapSource(name, head) {
+  /** Replaces the map of a head with another head's map, or with its own map for another sentence. */
+  applyMapSource(brushName, head) {
     const { kind, translation } = state;
     const source = this.mapSource.readSource(head);
     if (!source) return; // the form shows the error
-    if (name === 'copy') copyHead(kind, head, source);
+    if (brushName === 'copy') copyHead(kind, head, source);
     else borrowMap(kind, head, source, translation.layers(kind));
   }
 
-  press(event) {
+  onKeydown(event) {
     if (!this.isVisible() || event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target)) return;
     const { layer, head, kind } = state;
-    const action = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
+    const action = { x: () => head !== 'max' && toggleHead(kind, { layer, head }, REMOVE), u: undo, r: redo }[event.key.toLowerCase()];
     if (action) event.preventDefault();
     action?.();
   }
 }
 
-const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+const toIndex = (text) => (/^\d+$/.test(text) ? Number(text) : text); // 'mean' and 'max' are no indices

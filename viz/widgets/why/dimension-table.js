@@ -10,38 +10,38 @@ export class DimensionTable {
     this.query = null;
     /** @type {Float32Array | null} */
     this.key = null;
-    this.name = make('summary', {});
+    this.summary = make('summary', {});
     this.table = make('table', { class: 'dimensions' });
-    this.element = make('details', { class: 'all-numbers', hidden: true, ontoggle: () => this.fill() }, this.name, this.table);
+    this.element = make('details', { class: 'all-numbers', hidden: true, ontoggle: () => this.fill() }, this.summary, this.table);
   }
 
-  /** `key`: the vector of the selected key; `name`: its token. */
-  draw(query, key, name) {
+  /** `query`, `key`: vectors of the head; `keyLabel`: the key's token. */
+  draw(query, key, keyLabel) {
     [this.query, this.key] = [query, key];
     this.element.hidden = false;
-    this.name.textContent = t('why_numbers', { key: name });
-    this.table.setAttribute('aria-label', this.name.textContent);
+    this.summary.textContent = t('why_numbers', { key: keyLabel });
+    this.table.setAttribute('aria-label', this.summary.textContent);
     this.fill();
   }
 
-  /** Render the table if it is open. */
+  /** Fills the table if it is open. */
   fill() {
     if (!this.element.open || !this.query) return;
-    const lines = Array.from(this.query, (number, dimension) => {
-      const numbers = [number, this.key[dimension], number * this.key[dimension]];
-      const cells = numbers.map((item) => make('td', { class: 'numeric' }, formatSigned(item)));
+    const rows = Array.from(this.query, (value, dimension) => {
+      const values = [value, this.key[dimension], value * this.key[dimension]];
+      const cells = values.map((number) => make('td', { class: 'numeric' }, formatSigned(number)));
       return make('tr', {}, make('th', { scope: 'row', class: 'numeric' }, dimension), ...cells);
     });
-    const sum = this.query.reduce((all, number, dimension) => all + number * this.key[dimension], 0);
-    const total = make(
+    const dotProduct = this.query.reduce((sum, value, dimension) => sum + value * this.key[dimension], 0);
+    const totalRow = make(
       'tr',
       {},
       make('th', { scope: 'row' }, 'Σ'),
       make('td', {}),
       make('td', {}),
-      make('td', { class: 'numeric' }, formatSigned(sum)),
+      make('td', { class: 'numeric' }, formatSigned(dotProduct)),
     );
-    const names = ['why_dimension', 'figure_neurons_query', 'figure_neurons_key', 'figure_neurons_product'];
-    replace(this.table, tableHead(names.map((name) => t(name))), make('tbody', {}, ...lines), make('tfoot', {}, total));
+    const titles = ['why_dimension', 'figure_neurons_query', 'figure_neurons_key', 'figure_neurons_product'];
+    replace(this.table, tableHead(titles.map((phrase) => t(phrase))), make('tbody', {}, ...rows), make('tfoot', {}, totalRow));
   }
 }

@@ -1,24 +1,27 @@
-// Maps pins (words, or tokens with some hidden) to a single query token and key token, and back.
+// Converts between pins and tokens: the page pins items of an axis (words, or tokens without special ones), and the Why tab
+// explains a single query token and key token.
 
 import { set, state } from '../core/state.js';
 import { axes } from '../core/map-view.js';
 
-/** Token positions of the pinned row and column: the last selected tokens if the pinned words contain them, else their first. */
-function pinnedTokens(translation, kind, selection, [lastRow, lastColumn]) {
+/**
+ * Token positions [query, key] of the pinned row and column; null without a pin. Of a word with several tokens, the one that
+ * was selected last, or else its first.
+ */
+function findPinnedTokens(translation, kind, selection, [lastQuery, lastKey]) {
   const { rows, columns } = axes(translation, kind, selection);
-  const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
-  return [token(rows[selection.row], lastRow), token(columns[selection.column], lastColumn)];
+  const toToken = (item, lastToken) => (item ? (item.places.includes(lastToken) ? lastToken : item.places[0]) : null);
+  return [toToken(rows[selection.row], lastQuery), toToken(columns[selection.column], lastKey)];
 }
 
-/** Pins of two tokens; null for a hidden token. */
-function makeSelection(translation, kind, row, column) {
+/** Page state that pins a query token and a key token; no pin for null or a token that the axis hides. */
+function makePins(translation, kind, query, key) {
   const { rows, columns } = axes(translation, kind, state);
-  const pin = (items, index) => {
-    if (index === null) return null;
-    const itemIndex = items.findIndex((item) => item.places.includes(index));
+  const toItemIndex = (items, token) => {
+    const itemIndex = token === null ? -1 : items.findIndex((item) => item.places.includes(token));
     return itemIndex < 0 ? null : itemIndex;
   };
-  return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
+  return { row: toItemIndex(rows, query), column: toItemIndex(columns, key), hoverRow: null, hoverColumn: null };
 }
 
 /** The selected query and key, as token positions. */
@@ -27,55 +30,53 @@ export class QueryKeyPair {
     this.reset();
   }
 
-  /** Reset on a change of kind. */
+  /** Forgets the selection, after a change of kind. */
   reset() {
     this.row = null;
     this.column = null;
     this.unpinned = null; // {translation, row, column} of a query that has no pin, because other tabs hide its token
   }
 
-  /** The pinned cell, or by default the strongest cell of the displayed head. */
+  /** Selects the pinned cell. Without a pin of the query or the key, the strongest cell of the displayed head. */
   resolve(translation, kind, layer, head) {
-    const [pinnedRow, pinnedColumn] = pinnedTokens(translation, kind, state, [this.row, this.column]);
+    const [pinnedRow, pinnedColumn] = findPinnedTokens(translation, kind, state, [this.row, this.column]);
     if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
     const row = pinnedRow ?? this.unpinned?.row ?? null;
     const column = pinnedColumn ?? this.unpinned?.column ?? null;
-    const [best, second] = strongestCell(translation.map(kind, layer, head), row, column);
-    this.row = row ?? best;
-    this.column = column ?? second;
+    [this.row, this.column] = findStrongestCell(translation.map(kind, layer, head), row, column);
     return { row: this.row, column: this.column };
   }
 
-  /** Select a query and a key; a `null` key selects the strongest. */
+  /** Selects a query and a key. Without a key (null), the strongest one of the query is selected. */
   choose(translation, kind, { row, column }) {
     this.row = row;
     this.column = column;
-    const pins = makeSelection(translation, kind, row, column);
+    const pins = makePins(translation, kind, row, column);
     this.unpinned = pins.row === null ? { translation, row, column } : null;
     set(pins);
   }
 }
 
-/** The strongest cell, optionally within a row or a column. */
-export function strongestCell({ weights, columns }, row, column) {
+/** The strongest cell [row, column] of a map, in this row or column if they are not null. */
+export function findStrongestCell({ weights, columns }, row, column) {
   let best = -1;
   for (let cell = 0; cell < weights.length; cell++) {
-    const outside = (row !== null && Math.floor(cell / columns) !== row) || (column !== null && cell % columns !== column);
-    if (!outside && weights[cell] === weights[cell] && !(weights[cell] <= weights[best])) best = cell;
+    const isOutside = (row !== null && Math.floor(cell / columns) !== row) || (column !== null && cell % columns !== column);
+    if (!isOutside && weights[cell] === weights[cell] && !(weights[cell] <= weights[best])) best = cell;
   }
   return best < 0 ? [row ?? 0, column ?? 0] : [Math.floor(best / columns), best % columns];
 }
 
-/** The single head whose map differs least from the selected mean or maximum of several heads. */
-export function nearestHead(translation, kind, layer, head) {
+/** The single head {layer, head} whose map differs least from the selected mean or maximum of several heads. */
+export function findNearestHead(translation, kind, layer, head) {
   const targetWeights = translation.map(kind, layer, head).weights;
-  const choices = (selection, count) => (typeof selection === 'number' ? [selection] : [...Array(count).keys()]);
-  let nearest = { layer: 0, head: 0, gap: Infinity };
-  for (const layerIndex of choices(layer, translation.layers(kind))) {
-    for (const headIndex of choices(head, translation.heads(kind))) {
+  const candidates = (index, count) => (typeof index === 'number' ? [index] : [...Array(count).keys()]);
+  let nearest = { layer: 0, head: 0, distance: Infinity };
+  for (const layerIndex of candidates(layer, translation.layers(kind))) {
+    for (const headIndex of candidates(head, translation.heads(kind))) {
       const { weights } = translation.map(kind, layerIndex, headIndex);
-      const gap = targetWeights.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
-      if (gap < nearest.gap) nearest = { layer: layerIndex, head: headIndex, gap };
+      const distance = targetWeights.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
+      if (distance < nearest.distance) nearest = { layer: layerIndex, head: headIndex, distance };
     }
   }
   return { layer: nearest.layer, head: nearest.head };

@@ -1,5 +1,5 @@
-// Decomposes a score: its difference from the row's average, as a sum over all components that wrote into the key, or into
-// the query. A head's part expands to the words that the head attended to.
+// Decomposes a score's difference from the mean of its row into a sum over all components that wrote into the key, or into the
+// query. The part of a head expands to the words that the head attended to.
 
 import { formatEffect, formatSigned, threeDecimals } from '../core/map-view.js';
 import { callWithRetry } from '../core/boot.js';
@@ -10,27 +10,28 @@ import { t } from '../core/i18n.js';
 
 const MAX_LISTED = 6; // parts with a separate row, unless all are shown
 const MAX_NAMED = 3; // parts named in the sentence
-const EXPLAINS_FROM = 0.5; // minimum share of the score for the named parts to explain it
+const MIN_EXPLAINING_SHARE = 0.5; // the named parts explain the score if their share is between this and 2 minus this
 const MIN_SCORE = 0.05; // smaller scores have no shares
+const MIN_REMAINDER = 0.005; // smaller sums of unlisted words round to 0.00
 const GROUPS = ['word', 'place', 'heads', 'networks', 'biases'];
 const GROUPS_BY_WRITER = { word: 'word', position: 'place', distance: 'place', head: 'heads', network: 'networks', biases: 'biases' };
 
-/** Sums per group, in the order of `GROUPS`; groups without parts are omitted. */
-export function groupSums(parts) {
+/** Sums of the parts per group, as {group, value} in the order of `GROUPS`; groups without parts are omitted. */
+export function sumGroups(parts) {
   return GROUPS.flatMap((group) => {
     const groupParts = parts.filter(({ writer }) => GROUPS_BY_WRITER[writer] === group);
-    return groupParts.length ? [{ group, value: groupParts.reduce((all, { value }) => all + value, 0) }] : [];
+    return groupParts.length ? [{ group, value: groupParts.reduce((sum, { value }) => sum + value, 0) }] : [];
   });
 }
 
-/** Share of the score that the largest parts explain. */
-export const shareOfFirst = (parts, score) => parts.slice(0, MAX_NAMED).reduce((all, { value }) => all + value, 0) / score;
+/** Share of the score that the named parts explain, which are the largest. */
+export const namedShare = (parts, score) => parts.slice(0, MAX_NAMED).reduce((sum, { value }) => sum + value, 0) / score;
 
 const percent = (share) => `${Math.round(100 * share)}%`.replace('-', '−');
 
 /**
- * Rows of the table, rounded so that their values add up to the score, and their shares to 100%: the `count` largest parts
- * and, last, the sum of the others, if there are any.
+ * Rows of the table as {value, share}: the `count` largest parts and, last, the sum of the others, if there are any. They are
+ * rounded so that the values add up to the score, and the shares to 1.
  */
 export function roundRows(parts, score, count) {
   const listed = parts.slice(0, count).map(({ value }) => value);
@@ -94,18 +95,19 @@ export class ScoreParts {
     return kind === 'decoder' || (kind === 'cross' && this.side === 'query');
   }
 
-  values() {
+  /** Arguments of the server's calls. */
+  callValues() {
     const { translation, ...position } = this.cell;
     return { request: translation.requestValues(), ...position, side: this.side };
   }
 
   load() {
     if (!this.answer) {
-      for (const part of [this.bar, this.legend, this.table, this.measured]) replace(part);
+      for (const element of [this.bar, this.legend, this.table, this.measured]) replace(element);
       for (const button of [this.moreButton, this.testButton]) button.hidden = true;
       this.sentence.textContent = t('score_loading');
     }
-    const values = this.values();
+    const values = this.callValues();
     this.latest.load(
       JSON.stringify(values),
       (signal) => callWithRetry(this.server.explain_score, values, null, null, signal),
@@ -121,9 +123,9 @@ export class ScoreParts {
     this.draw();
   }
 
-  /** Measure the weight without each of the largest parts. */
+  /** Measures the weight without each of the named parts. */
   measure() {
-    const values = this.values();
+    const values = this.callValues();
     this.measured.textContent = t('score_measuring');
     this.latestTest.load(
       JSON.stringify(values),
@@ -177,16 +179,16 @@ export class ScoreParts {
     const values = { score: formatSigned(Math.abs(score), 2) };
     const beginning = fillElements(t(score < 0 ? 'score_below' : 'score_above', values), { key });
     if (!showsShares) return beginning;
-    const first = parts.slice(0, MAX_NAMED);
-    const share = shareOfFirst(parts, score);
-    const isReason = share >= EXPLAINS_FROM && share <= 2 - EXPLAINS_FROM;
-    const rows = roundRows(parts, score, this.listedCount()).slice(0, first.length);
-    const listedParts = isReason
-      ? first.map((part, index) => [rows[index].share, partName(part, this.isInDecoder)])
+    const namedParts = parts.slice(0, MAX_NAMED);
+    const totalShare = namedShare(parts, score);
+    const isReason = totalShare >= MIN_EXPLAINING_SHARE && totalShare <= 2 - MIN_EXPLAINING_SHARE;
+    const rows = roundRows(parts, score, this.listedCount()).slice(0, namedParts.length);
+    const sharesAndNames = isReason
+      ? namedParts.map((part, index) => [rows[index].share, partName(part, this.isInDecoder)])
       : this.groupShares()
           .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
-          .map((item) => [item.share, t(`score_group_${item.group}`)]);
-    const list = listedParts.map(([share, name]) => t('score_share', { share: percent(share), name })).join(t('list_comma'));
+          .map(({ share, group }) => [share, t(`score_group_${group}`)]);
+    const list = sharesAndNames.map(([share, name]) => t('score_share', { share: percent(share), name })).join(t('list_comma'));
     const conclusion = t(isReason ? 'score_explain' : 'score_explain_little', {
       named: MAX_NAMED,
       count: parts.length,
@@ -195,16 +197,17 @@ export class ScoreParts {
     return [...beginning, t('score_list', { list }), ' ', make('b', {}, conclusion)];
   }
 
+  /** Number of parts with a row. */
   listedCount() {
     return this.listsAll ? this.answer.parts.length : MAX_LISTED;
   }
 
-  /** Sums per group with their shares of the score, which add up to 100%. */
+  /** Sums per group as {group, value, share}; the shares of the score add up to 1. */
   groupShares() {
     const { score, parts } = this.answer;
-    const groups = groupSums(parts);
+    const groups = sumGroups(parts);
     const shares = roundParts(groups.map(({ value }) => value / score));
-    return groups.map((item, index) => ({ ...item, share: shares[index] }));
+    return groups.map((group, index) => ({ ...group, share: shares[index] }));
   }
 
   drawBar(showsShares) {
@@ -228,11 +231,11 @@ export class ScoreParts {
 
   drawTable(showsShares) {
     const { score, parts } = this.answer;
-    const maximum = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
-    const visible = parts.slice(0, this.listedCount());
-    const otherCount = parts.length - visible.length;
-    const rounded = roundRows(parts, score, visible.length);
-    const line = (name, { value, share }, bar, className = '') =>
+    const maxValue = Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9);
+    const listedParts = parts.slice(0, this.listedCount());
+    const otherCount = parts.length - listedParts.length;
+    const roundedRows = roundRows(parts, score, listedParts.length);
+    const makeRow = (name, { value, share }, bar, className = '') =>
       make(
         'tr',
         { class: className },
@@ -241,48 +244,39 @@ export class ScoreParts {
         make('td', { class: 'numeric' }, formatEffect(value)),
         make('td', { class: 'numeric' }, showsShares ? percent(share) : ''),
       );
-    const rows = visible.map((part, index) => line(this.partCell(part), rounded[index], bar(part.value, maximum)));
-    const otherRows = otherCount ? [line(t('score_others', { count: otherCount }), rounded[visible.length], null, 'quiet')] : [];
-    const total = line(t('score_total'), { value: score, share: 1 }, null);
+    const rows = listedParts.map((part, index) => makeRow(this.partNodes(part), roundedRows[index], makeBar(part.value, maxValue)));
+    if (otherCount) rows.push(makeRow(t('score_others', { count: otherCount }), roundedRows[listedParts.length], null, 'quiet'));
+    const totalRow = makeRow(t('score_total'), { value: score, share: 1 }, null);
     this.table.setAttribute('aria-label', t('score_parts'));
-    replace(this.table, make('tbody', {}, ...rows, ...otherRows), make('tfoot', {}, total));
+    replace(this.table, make('tbody', {}, ...rows), make('tfoot', {}, totalRow));
   }
 
-  /** The name of a part; that of a head opens the words it read. */
-  partCell(part) {
+  /** The name of a part. The name of a head expands to the words that the head read, with their shares of its value. */
+  partNodes(part) {
     const name = partName(part, this.isInDecoder);
     if (!part.reads.length) return name;
     const { translation } = this.cell;
-    const token = (index) => make('bdi', {}, translation.columns(part.kind)[index].label);
-    const items = part.reads.map(([position, value]) =>
-      make('li', {}, token(position), ' ', make('span', { class: 'numeric' }, formatEffect(value))),
-    );
-    const listedSum = part.reads.reduce((sum, [, value]) => sum + value, 0);
-    const rest =
-      Math.abs(part.value - listedSum) < 0.005
-        ? null
-        : make(
-            'li',
-            { class: 'quiet' },
-            t('score_reads_others'),
-            ' ',
-            make('span', { class: 'numeric' }, formatEffect(part.value - listedSum)),
-          );
-    return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items, rest));
+    const tokenName = (index) => make('bdi', {}, translation.columns(part.kind)[index].label);
+    const number = (value) => make('span', { class: 'numeric' }, formatEffect(value));
+    const items = part.reads.map(([tokenIndex, value]) => make('li', {}, tokenName(tokenIndex), ' ', number(value)));
+    const remainder = part.value - part.reads.reduce((sum, [, value]) => sum + value, 0);
+    if (Math.abs(remainder) >= MIN_REMAINDER) items.push(make('li', { class: 'quiet' }, t('score_reads_others'), ' ', number(remainder)));
+    return make('details', {}, make('summary', {}, name), make('p', { class: 'quiet' }, t('score_reads')), make('ul', {}, ...items));
   }
 
   drawMeasured({ weight, parts }) {
-    const line = (part) => t('score_without', { part: partName(part, this.isInDecoder), weight: threeDecimals(part.without) });
+    const text = (part) => t('score_without', { part: partName(part, this.isInDecoder), weight: threeDecimals(part.without) });
     replace(
       this.measured,
       make('p', {}, t('score_with_all', { weight: threeDecimals(weight) })),
-      make('ul', {}, ...parts.map((part) => make('li', {}, line(part)))),
+      make('ul', {}, ...parts.map((part) => make('li', {}, text(part)))),
       make('p', { class: 'quiet' }, t('score_measured_note')),
     );
   }
 }
 
-function bar(value, maximum) {
-  const width = (50 * Math.abs(value)) / maximum;
+/** A bar to the left or right of zero, in the middle. */
+function makeBar(value, maxValue) {
+  const width = (50 * Math.abs(value)) / maxValue;
   return make('i', { class: value < 0 ? 'against' : 'for', style: `left:${value < 0 ? 50 - width : 50}%;width:${width}%` });
 }

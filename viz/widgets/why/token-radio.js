@@ -5,9 +5,9 @@ import { make, replace } from '../core/dom.js';
 export class TokenRadio {
   /** `choose(index)` is called when a token is selected. */
   constructor(choose) {
-    this.rowLabel = make('div', { class: 'who', id: 'why-row' });
-    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.rowLabel.id });
-    this.element = make('div', { class: 'pick' }, this.rowLabel, this.tokens);
+    this.label = make('div', { class: 'who', id: 'why-row' });
+    this.tokens = make('div', { class: 'strip', role: 'radiogroup', 'aria-labelledby': this.label.id });
+    this.element = make('div', { class: 'pick' }, this.label, this.tokens);
     this.tokens.addEventListener('click', (event) => {
       const token = event.target.closest('[data-place]');
       if (token) choose(Number(token.dataset.place));
@@ -24,8 +24,9 @@ export class TokenRadio {
     });
   }
 
-  name(label, language) {
-    this.rowLabel.textContent = label;
+  /** Sets the label of the group, and the language of the tokens. */
+  setLabel(label, language) {
+    this.label.textContent = label;
     this.tokens.lang = language;
   }
 
