@@ -21,6 +21,7 @@ from headlight.model.errors import ModelError
 from headlight.viz import run_command as run_command
 from headlight.viz import serve_command
 from headlight.viz.settings import SETTINGS, read_settings
+from headlight.viz.static_site import page_content
 from tests.hub_server import Repository, local_hub
 from tests.model.families.classifier_folders import distilbert
 from tests.model.families.folders import marian, nllb
@@ -128,6 +129,8 @@ def test_document_commands_run(name: str, workplace: Path, monkeypatch: pytest.M
         nllb(workplace / "models" / "nllb")
     monkeypatch.setattr(common, "_confirm", lambda plan: True)
     monkeypatch.setattr(data, "download_dataset", lambda dataset, folder, report: None)
+    # Results for every setting of the lessons take 14 CPU seconds per model; `tests/viz/static_site` has tests of them.
+    monkeypatch.setattr(page_content, "experiment_results", lambda lessons, run, requests: {})
     for command in parse_commands(read_text(ROOT / name)):
         run_or_check(command, monkeypatch)
 
