@@ -23,7 +23,7 @@ from headlight.model.recordings.layers import parse_layers
 from headlight.model.recordings.recording import MAP_KINDS, Recording, RecordingError
 from headlight.model.recordings.token_names import locate_tokens, tokens_from_names
 
-PICTURE_ADVICE = "Leave both out, or save the view again."
+PICTURE_ADVICE = "Leave out picture and patches, or save the view again."
 SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
 
@@ -65,7 +65,7 @@ def read_recording(path: Path) -> Recording:
     """Read a file written by `to_npz`, `to_json`, `headlight inspect` or the page's export."""
     if not path.exists():
         raise RecordingError(
-            f"There is no file {str(path)!r}. Check the path; a text has no attention until a model has read it."
+            f"There is no file {str(path)!r}. Check the path. To record a sentence, run `headlight inspect` first."
         )
     try:
         if path.suffix == ".json":
@@ -111,17 +111,15 @@ def _parse_picture(values: Mapping[str, Any]) -> Picture | None:
         with np.errstate(invalid="ignore"):
             is_whole = bool((pixels == pixels.astype(np.uint8)).all())
         if not is_whole:
-            raise ValueError("colours are whole numbers from 0 to 255")
+            raise ValueError("colours must be whole numbers from 0 to 255")
     except (TypeError, ValueError, OverflowError) as error:
         raise RecordingError(
-            f"picture and patches are no image with its patches ({error}). {PICTURE_ADVICE}"
+            f"picture and patches do not describe an image and its patch grid ({error}). {PICTURE_ADVICE}"
         ) from error
-    fits = min(rows, columns) > 0 and max(patch_indices, default=0) < rows * columns
-    if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size or not fits:
-        raise RecordingError(
-            f"picture has the shape {pixels.shape}, and patches has {rows} × {columns} patches, which do not fit. "
-            f"{PICTURE_ADVICE}"
-        )
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
+        raise RecordingError(f"picture must have the shape (height, width, 3), not {pixels.shape}. {PICTURE_ADVICE}")
+    if min(rows, columns) <= 0 or max(patch_indices, default=0) >= rows * columns:
+        raise RecordingError(f"patches has an index outside its grid of {rows} × {columns} patches. {PICTURE_ADVICE}")
     return Picture(
         pixels.astype(np.uint8), rows, columns, tuple(None if patch < 0 else patch for patch in patch_indices)
     )

@@ -28,7 +28,10 @@ SUBLAYER_OUTPUT = re.compile(r"attention\.output\.|feed_forward\.narrow\.")
 
 
 def check_start_exists(recipe: Recipe) -> None:
-    """Raise a TrainingError if the folder `start` or `vectors_from` is missing. Reading corpora first takes minutes."""
+    """Raise a TrainingError if the folder `start` or `vectors_from` is missing.
+
+    Call this before reading the corpora, which takes minutes.
+    """
     for field in ("start", "vectors_from"):
         folder = getattr(recipe, field)
         if folder and not (Path(folder) / CONFIG).is_file():
@@ -63,10 +66,10 @@ def load_word_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers
 
 
 def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """Load the weights of the recipe's `start`, a model of the same sizes that may have fewer layers.
+    """Load the weights of the recipe's `start`, a model of the same sizes.
 
-    Additional layers come last and are the identity at first. The vectors of a new vocabulary are random, or with
-    `vectors_of_pieces` the means of the vectors of their pieces in the old vocabulary.
+    With `norm_first` it may have fewer layers: the additional ones come last and start as the identity. The vectors of
+    a new vocabulary are random, or with `vectors_of_pieces` the means of the vectors of their pieces in the old one.
     """
     start = read_checkpoint(recipe.start, type(model))
     weights, initial = start.model.state_dict(), model.state_dict()
@@ -96,7 +99,10 @@ def load_start_weights(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers)
         }
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if shapes != {name: tuple(tensor.shape) for name, tensor in initial.items()}:
-        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. They must be equal.")
+        raise TrainingError(
+            f"{recipe.start} does not have the sizes of the recipe's model. "
+            "Only a model with norm_first may have more layers."
+        )
     model.load_state_dict(weights)
 
 

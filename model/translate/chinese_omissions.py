@@ -1,7 +1,7 @@
 """Words of a Chinese sentence that its translation leaves out.
 
 Chinese sub-words are often parts of words, and many translated sub-words get little attention. Therefore neighbouring
-single characters are joined to one word, and particles, classifiers and other words without an English counterpart are
+single characters are joined into words, and particles, classifiers and other words without an English counterpart are
 skipped. A word is left out if three conditions hold: it gets hardly any attention, the back-translation has none of its
 characters, and the reverse model finds it unlikely given the translation. Without a back-translation, no word is
 reported.
@@ -83,7 +83,7 @@ def omitted_chinese_words(
 
 
 def _join_characters(text: str, pieces: Sequence[ChineseWord]) -> list[ChineseWord]:
-    """Join neighbouring single characters to a word that the vocabulary lacks: 旅 + 途."""
+    """Join neighbouring single characters into one word, because the vocabulary lacks many words."""
     words: list[ChineseWord] = []
     is_joinable = False  # whether the last word consists of single characters that may continue
     for piece in pieces:
@@ -97,7 +97,7 @@ def _join_characters(text: str, pieces: Sequence[ChineseWord]) -> list[ChineseWo
 
 
 def _has_counterpart(word: str) -> bool:
-    """Whether a translation into English needs a word for this Chinese word."""
+    """Whether a translation into English needs a word for this word; false for text that is not Chinese."""
     if word in WITHOUT_COUNTERPART or not all("\u4e00" <= character <= "\u9fff" for character in word):
         return False
     return not (word[-1] in CLASSIFIERS and set(word[:-1]) <= set(DETERMINERS))

@@ -46,7 +46,7 @@ import json, sys
 from types import SimpleNamespace
 from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.records import TranslationRequest
-from headlight.viz.service.language_hints import language_hint
+from headlight.viz.service.language_hints import find_language_hint
 from headlight.viz.service.model_json import answer_model
 from headlight.viz.service.service import Service
 from headlight.viz.settings import Settings
@@ -57,7 +57,7 @@ for path in sorted((MODELS.parent / "corpora").glob("*.tsv")):
     texts |= {part for line in path.read_text(encoding="utf-8").splitlines() for part in line.split("\\t") if part.strip()}
 texts = hard + sorted(texts)[:: len(texts) // 2000]
 def hint(text, name):
-    return language_hint(service, SimpleNamespace(request=TranslationRequest(text=text, model=name)))
+    return find_language_hint(service, SimpleNamespace(request=TranslationRequest(text=text, model=name)))
 print(json.dumps({
     "models": [answer_model(service, TranslationRequest(text="", model=name)) for name in names],
     "rows": [{"text": text, "hints": [hint(text, name) for name in names]} for text in texts],

@@ -67,7 +67,7 @@ from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.translate.back_translation import back_translate_batch
 from headlight.model.translate.reliability import load_rule
 from headlight.model.translate.reranking import rerank_batch
-from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.payload import make_reliability_values
 from headlight.viz.static_site.page_content import _rule_values
 (name, reverse_name), count, extra = json.loads(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
 translator, reverse = (Translator.load(each, device="cpu", step_weights="plain") for each in (name, reverse_name))
@@ -77,8 +77,8 @@ alone = translator.translate_batch(texts, beam_size=4, no_repeat=4)
 backs = back_translate_batch(reverse, answers)
 print(json.dumps({"rule": _rule_values(MODELS / name), "rows": [{
     "text": text,
-    "alone": [one.text, reliability_values(one.reliability)],
-    "ranked": [answer.text, reliability_values(answer.reliability), reliability_values(answer.read_back(back))],
+    "alone": [one.text, make_reliability_values(one.reliability)],
+    "ranked": [answer.text, make_reliability_values(answer.reliability), make_reliability_values(answer.read_back(back))],
     "hypotheses": [[each.text, each.reverse_score] for each in answer.hypotheses],
 } for text, one, answer, back in zip(texts, alone, answers, backs)]}))`;
 
@@ -90,7 +90,7 @@ from headlight import Translator
 from headlight.model.checkpoints.shipped import MODELS
 from headlight.model.translate.back_translation import back_translate_batch
 from headlight.model.translate.reliability import UnfittedRule
-from headlight.viz.service.payload import reliability_values
+from headlight.viz.service.payload import make_reliability_values
 from headlight.viz.static_site.page_content import _rule_values
 pairs, count, extra = map(json.loads, sys.argv[1:])
 translators = {name: Translator.load(name, device="cpu", step_weights="plain") for name, _ in pairs}
@@ -106,7 +106,7 @@ def judged_rows(name, reverse):
             "source": token_values(answer.source_tokens), "target": token_values(answer.target_tokens),
             "cross": answer.attention.cross.mean(axis=(0, 1), dtype="f8").ravel().tolist(),
             "back": back and {"text": back.text, "tokens": token_values(back.tokens), "sentence": back.sentence},
-            "expected": [reliability_values(values) for values in (answer.reliability, answer.read_back(back), UnfittedRule().judge(answer))],
+            "expected": [make_reliability_values(values) for values in (answer.reliability, answer.read_back(back), UnfittedRule().judge(answer))],
         }
 print(json.dumps({name: {"rule": _rule_values(MODELS / name), "rows": list(judged_rows(name, reverse))} for name, reverse in pairs}))`;
 

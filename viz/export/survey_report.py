@@ -1,4 +1,4 @@
-"""The report of a survey as one HTML file: role, measures, importance and alignment of every head.
+"""The report of a survey as one HTML file: roles, measures and importance of every head, and the heads that align best.
 
 The file is self-contained, without scripts. Its colours follow the light or dark mode of the browser.
 """
@@ -43,7 +43,7 @@ def survey_report_page(folder: Path) -> str:
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{_colours()}{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
-        f"<p>{info.lines:,} lines. A row of each table is a layer, a column a head, both counted from 1.</p>",
+        f"<p>{info.lines:,} lines. In tables by kind, rows are layers and columns are heads, both counted from 1.</p>",
     ]
     for kind, summary in summaries.items():
         parts.append(f"<h2>{TITLES[kind]}</h2>")
@@ -52,7 +52,7 @@ def survey_report_page(folder: Path) -> str:
     if ranked_heads:
         parts.append("<h2>Alignment</h2>")
         header_cells = "".join(
-            f"<th>{name}</th>" for name in ("layer", "head", "row", "AER", "95% between", "precision", "recall")
+            f"<th>{name}</th>" for name in ("layer", "head", "row", "AER", "95% interval", "precision", "recall")
         )
         rows = [
             f'<tr><td class="plain">{ranked.layer + 1}</td><td class="plain">{ranked.head + 1}</td>'
@@ -68,7 +68,7 @@ def survey_report_page(folder: Path) -> str:
 def _kind_tables(summary: SurveySummary) -> Iterable[str]:
     if any(roles for layer in summary.roles for roles in layer):
         yield _table(
-            "Role: what the head does in most sentences, and in how many of them",
+            "Most frequent role, and its share of the sentences",
             summary,
             lambda layer, head: _role_cell(summary.roles[layer][head], summary.sentences),
         )
@@ -82,7 +82,7 @@ def _kind_tables(summary: SurveySummary) -> Iterable[str]:
         scale_maximum = 1.0 if unit == "share" else float(np.nanmax(np.append(summary.means[name], 1e-9)))
         if not np.isnan(summary.means[name]).all():
             yield _measure_table(
-                f"{name}, {unit}: mean ± standard deviation between sentences", summary, name, scale_maximum
+                f"{name}, {unit}: mean ± standard deviation across sentences", summary, name, scale_maximum
             )
 
 

@@ -1,4 +1,4 @@
-"""Lesson on training: small models learn a few sentences live, each run in a separate process."""
+"""Lesson on training: small models learn a few sentences live, outside the server process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONG_WARM_UP = 60  # warm-up steps of the high rate
 
 
 def run_watch_experiment(inputs: ExperimentInput) -> ExperimentResult:
-    """Prepare the two-sentence toy."""
+    """Prepare one run on the corpus "toy", which has two sentences."""
     figure, models = make_training_figure(run_from_controls(inputs.values, corpus=choose_corpus(inputs, "toy")))
     return ExperimentResult(
         (figure,), make_untrained_numbers(*models[0]), correct_option=_find_initial_loss_option(*models[0])

@@ -23,11 +23,11 @@ Function = Callable[[Mapping[str, Any]], Any]  # the argument is untrusted
 
 
 class Call(NamedTuple):
-    """A function of named values that returns values for JSON, or JSON as bytes."""
+    """A function from named values to a JSON-serialisable result, or to JSON as bytes."""
 
     function: Function
     computes: bool = True  # whether it waits in the queue; other functions only look up data or query the Hub
-    background: bool = False  # called without user action, so it waits for all user requests
+    background: bool = False  # called without user action, so it runs after all user requests
 
 
 class CallTable:

@@ -184,12 +184,12 @@ def test_picture_is_stored_with_the_maps() -> None:
     assert read.picture.patch_indices == recording.picture.patch_indices
     for changes, says in (
         ({"patches": values["patches"][:-1]}, "patches for 19 tokens, but there are 20"),
-        ({"patches": [1, 2, *values["patches"][2:]]}, "1 × 2 patches, which do not fit"),
-        ({"picture": [1, 2]}, r"the shape \(2,\)"),
-        ({"picture": "cat"}, "no image with its patches"),
+        ({"patches": [1, 2, *values["patches"][2:]]}, "an index outside its grid of 1 × 2 patches"),
+        ({"picture": [1, 2]}, r"the shape \(height, width, 3\), not \(2,\)"),
+        ({"picture": "cat"}, "do not describe an image and its patch grid"),
         ({"picture": [[[1.0, 2.0, 256.0]]]}, "whole numbers from 0 to 255"),
         ({"picture": np.full((2, 2, 3), 0.5)}, "whole numbers from 0 to 255"),
-        ({"patches": [-3, -7, *values["patches"][2:]]}, "-3 × -7 patches, which do not fit"),
+        ({"patches": [-3, -7, *values["patches"][2:]]}, "an index outside its grid of -3 × -7 patches"),
     ):
         with pytest.raises(RecordingError, match=says):
             from_dict({**values, **changes})

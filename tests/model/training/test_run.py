@@ -296,7 +296,7 @@ def test_new_vocabulary_vectors_are_means_of_old_pieces(tmp_path: Path) -> None:
 
 def test_start_of_other_sizes_is_rejected(tmp_path: Path) -> None:
     data = train_start_model(tmp_path, steps=1)
-    with pytest.raises(TrainingError, match="has other sizes"):
+    with pytest.raises(TrainingError, match="does not have the sizes"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | {"d_ff": 29}), data, tmp_path / "second")
 
 
@@ -358,7 +358,10 @@ def test_blend_interpolates_run_and_start_model(tmp_path: Path) -> None:
 )
 def test_incompatible_start_is_rejected(tmp_path: Path, first: dict[str, Any], second: dict[str, Any]) -> None:
     data = train_start_model(tmp_path, steps=1, model=MODEL | first)
-    with pytest.raises(TrainingError, match=r"has other sizes than the recipe's model\. They must be equal"):
+    with pytest.raises(
+        TrainingError,
+        match=r"does not have the sizes of the recipe's model\. Only a model with norm_first may have more layers",
+    ):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | second), data, tmp_path / "second")
 
 

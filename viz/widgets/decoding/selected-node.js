@@ -10,7 +10,7 @@ import { section } from './section.js';
 const MAX_PREFIX_LENGTH = 18; // characters of a candidate before its last token
 
 export class SelectedNode {
-  /** Callbacks: `choose(node)` selects a candidate, `onStep(step)` changes the step, `open()` opens the path. */
+  /** Callbacks: `choose(node)` selects a candidate, `onStep(offset)` moves by −1 or 1 steps, `open()` shows the maps of the path. */
   constructor({ choose, onStep, open }) {
     this.choose = choose;
     this.nodeText = make('p', { class: 'reads', dir: 'auto' });
@@ -82,8 +82,8 @@ export class SelectedNode {
 }
 
 /**
- * Nodes of a text whose last token is bold: the part after `unchanged` characters, or the token's label if it added no visible
- * text. If the part before it has more than `maxPrefixLength` characters, its start is cut.
+ * Returns the DOM nodes of a text with its last token in bold: the part after the first `unchanged` characters, or `label` if
+ * that part is blank. If the part before it has more than `maxPrefixLength` characters, its start is cut.
  */
 function highlightToken(text, unchanged, label, maxPrefixLength = Infinity) {
   const addedText = text.slice(unchanged).trim() ? text.slice(unchanged) : '';

@@ -26,7 +26,7 @@ export const countLetters = (text) => Array.from(text).length;
 export const isCapitalised = (text) => /^\p{Uppercase}/u.test(text);
 
 /** Whether a text has small letters and no others. */
-export const isSmall = (text) => /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
+export const isLowerCase = (text) => /\p{Lowercase}/u.test(text) && !/[\p{Uppercase}\p{Lt}]/u.test(text);
 
 /** Whether one of the spans overlaps this one. */
 export const overlapsOne = (start, end, /** @type {Span[]} */ spans) => spans.some(([from, to]) => start < to && from < end);

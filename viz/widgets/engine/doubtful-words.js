@@ -1,7 +1,7 @@
 // Words of a translation that are misspelt, copied or repeated, and words of the sentence without attention: rules of
 // `model/translate/evidence.py`.
 
-import { countLetters, foldCase, isCapitalised, isSmall, stemWord } from './content-words.js';
+import { countLetters, foldCase, isCapitalised, isLowerCase, stemWord } from './content-words.js';
 import { frequentWords } from './identification.js';
 import { tables } from './tables.js';
 import { matchingBlocks } from './word-diff.js';
@@ -42,13 +42,13 @@ export function misspeltPairs(source, target) {
   });
 }
 
-/** Untranslated words of small letters. */
+/** Lower-case words of the translation that are copied from the sentence. */
 export function copiedWords(/** @type {Word[]} */ source, /** @type {Word[]} */ target) {
-  const texts = new Set(source.filter((word) => isSmall(word.text) && isLong(word)).map(({ text }) => text));
+  const texts = new Set(source.filter((word) => isLowerCase(word.text) && isLong(word)).map(({ text }) => text));
   return target.filter((word) => texts.has(word.text) && word.logProbability < rules.doubtful_copy_below);
 }
 
-/** Words that the translation repeats more often than the sentence repeats any word. */
+/** Words that occur more often in the translation than any word occurs in the sentence. */
 export function repeatedWords(/** @type {Word[]} */ source, /** @type {Word[]} */ target) {
   const count = (/** @type {Map<string, number>} */ counts, word) => {
     const stem = stemWord(word.text);
@@ -62,7 +62,7 @@ export function repeatedWords(/** @type {Word[]} */ source, /** @type {Word[]} *
   return target.filter((word) => isLong(word) && count(targetCounts, word) > allowed);
 }
 
-/** Groups of neighbouring words with hardly any attention. Groups of frequent words alone are left out. */
+/** Groups of neighbouring words with hardly any attention. Groups that consist of frequent words only are not reported. */
 export function omittedWords(/** @type {Word[]} */ words, coverage, language) {
   /** @type {Word[][]} */
   const groups = [];

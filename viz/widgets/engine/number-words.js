@@ -1,6 +1,6 @@
 // Values of number words and of Chinese numerals: the rules of `model/text/number_words.py`.
 
-import { partition, withoutEnd } from './patterns.js';
+import { partition, removeSuffix } from './patterns.js';
 import { tables } from './tables.js';
 
 const { small, tens, ordinals, unsure, scales, han } = tables.numbers;
@@ -64,11 +64,11 @@ export function hanValue(signs) {
 function germanValue(word) {
   const table = numerals('de');
   if (table.has(word) && word !== 'ein') return table.get(word) ?? null;
-  const whole = word.endsWith('einhalb') ? table.get(withoutEnd(word, 'einhalb')) : undefined;
+  const whole = word.endsWith('einhalb') ? table.get(removeSuffix(word, 'einhalb')) : undefined;
   if (whole !== undefined) return whole + 0.5;
   const match = /^(.+?)s?te[nrsm]?$/u.exec(word);
   if (match) {
-    const stem = getOrdinals('de').get(withoutEnd(word.replace(/[nrsm]+$/, ''), 'e')) ?? match[1];
+    const stem = getOrdinals('de').get(removeSuffix(word.replace(/[nrsm]+$/, ''), 'e')) ?? match[1];
     const value = stem === word ? null : germanValue(stem);
     if (value !== null && value !== 1) return value;
   }
@@ -102,16 +102,16 @@ function englishValue(word) {
   if (word === 'thousandth') return 1000;
   const cardinal = getOrdinals('en').get(word);
   if (cardinal !== undefined) return table.get(cardinal) ?? null;
-  if (word.endsWith('ieth')) return table.get(`${withoutEnd(word, 'ieth')}y`) ?? null;
-  return word.endsWith('th') ? (table.get(withoutEnd(word, 'th')) ?? null) : null;
+  if (word.endsWith('ieth')) return table.get(`${removeSuffix(word, 'ieth')}y`) ?? null;
+  return word.endsWith('th') ? (table.get(removeSuffix(word, 'th')) ?? null) : null;
 }
 
 /** The value of a word, or of several words with hyphens: "quatre-vingt-dix-sept". @returns {number | null} */
 function frenchValue(/** @type {string} */ text) {
   const [table, sizes] = [numerals('fr'), SCALES.get('fr')];
   let [word, total, part] = [text, 0, 0];
-  const singular = withoutEnd(word, 's');
-  const ordinal = withoutEnd(singular, 'ième');
+  const singular = removeSuffix(word, 's');
+  const ordinal = removeSuffix(singular, 'ième');
   if (ordinal !== singular) {
     word = [ordinal, `${ordinal}e`].find((component) => frenchValue(component) !== null) ?? ordinal;
     const at = word.lastIndexOf('-') + 1;

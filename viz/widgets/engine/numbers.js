@@ -4,7 +4,7 @@ import { hasLetterOrDigit, strip } from './characters.js';
 import { clockTimes, HALF_DAY } from './clock-times.js';
 import { dateParts } from './calendar-dates.js';
 import { HAN_DIGITS, HAN_SIZES, SCALES, UNSURE, addsInFrench, hanValue, hasNumberWords, wordValue } from './number-words.js';
-import { compileAll, matchAt, withoutEnd } from './patterns.js';
+import { compileAll, matchAt, removeSuffix } from './patterns.js';
 import { tables } from './tables.js';
 
 const { and, han, decimal_marks: decimalMarks, patterns } = tables.numbers;
@@ -144,7 +144,7 @@ function findDigits(text, language) {
 /** The value of digits. Thousands separators in German are decimal marks in English, and vice versa. */
 function digitsValue({ 0: digits, groups: { mark, tail = '' } }, language) {
   if (mark === undefined) return Number(digits.replace(',', '.'));
-  const whole = withoutEnd(digits, tail);
+  const whole = removeSuffix(digits, tail);
   const parts = whole.split(mark);
   if (mark === (decimalMarks[language] ?? '.') && parts.length === 2 && !tail) return Number(parts.join('.'));
   return Number(parts.join('') + tail.replace(',', '.'));

@@ -1,9 +1,9 @@
-// Regular expressions of Python, which the tables have in JavaScript's syntax (`viz/static_site/browser_patterns.py`).
+// Python's regular expressions, which `viz/static_site/browser_patterns.py` translates to JavaScript.
 
 /** @typedef {[string, string]} Pattern source and flags */
 
-/** Compiles a pattern, with more flags. */
-export const compile = (/** @type {Pattern} */ [source, flags], more = '') => new RegExp(source, flags + more);
+/** Compiles a pattern, with `extraFlags`. */
+export const compile = (/** @type {Pattern} */ [source, flags], extraFlags = '') => new RegExp(source, flags + extraFlags);
 
 /**
  * Compiles the patterns of a table.
@@ -19,15 +19,15 @@ export function matchAt(/** @type {RegExp} */ pattern, text, position) {
   return pattern.exec(text);
 }
 
-/** The groups of a match that are not empty. */
+/** Returns the named groups of a match that are not empty. */
 export const namedGroups = (/** @type {RegExpMatchArray} */ match) =>
   /** @type {Record<string, string>} */ (Object.fromEntries(Object.entries(match.groups ?? {}).filter(([, text]) => text)));
 
-/** A text without this end, if it has it. */
-export const withoutEnd = (text, end) => (end && text.endsWith(end) ? text.slice(0, -end.length) : text);
+/** Removes a suffix, like Python's `str.removesuffix`. */
+export const removeSuffix = (text, end) => (end && text.endsWith(end) ? text.slice(0, -end.length) : text);
 
-/** A text before and after the first mark; the mark, or an empty text without it, is between them. */
-export function partition(text, mark) {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text, '', ''] : [text.slice(0, at), mark, text.slice(at + mark.length)];
+/** Splits a text at the first separator, like Python's `str.partition`: `[before, separator, after]`, or `[text, '', '']`. */
+export function partition(text, separator) {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, '', ''] : [text.slice(0, at), separator, text.slice(at + separator.length)];
 }

@@ -1,7 +1,7 @@
 // Respelling of a carelessly typed sentence after its back-translation: the rules of `model/text/respelling.py`.
 
 import { hasLetterOrDigit } from './characters.js';
-import { foldCase, isCapitalised, isSmall } from './content-words.js';
+import { foldCase, isCapitalised, isLowerCase } from './content-words.js';
 import { compile } from './patterns.js';
 import { tables } from './tables.js';
 
@@ -53,7 +53,7 @@ function respellWords(sentence, back, language) {
     if (language === 'en' && ENGLISH_I.test(word)) return `I${rest(word)}`;
     const key = fold(word);
     const spelling = spellings.get(key) ?? word;
-    if (isSmall(word)) {
+    if (isLowerCase(word)) {
       const usual = [...spellings.keys()].find((other) => isSlip(key, other)) ?? '';
       return spelling === word ? (spellings.get(usual) ?? word) : spelling;
     }
@@ -81,5 +81,5 @@ export function respell(sentence, back, language) {
 /** Whether a sentence is typed as in a chat: it begins with a small letter, or has no mark at its end. */
 export function isCareless(/** @type {string} */ sentence, language) {
   if (language === 'zh') return !CHINESE_ENDS.includes(last(sentence));
-  return isSmall(first(sentence)) || hasLetterOrDigit(last(sentence));
+  return isLowerCase(first(sentence)) || hasLetterOrDigit(last(sentence));
 }
