@@ -131,4 +131,4 @@ def test_effects_section_measures_each_model_in_its_language(
     for model in result["models"].values():
         assert sum(count["cells"] for count in model["directions"]["key"].values()) == 4
         assert len(model["explained"]) == translator.model.config.encoder_layers
-    assert "## Effects, accounts and parts of a score" in report.effects(result)
+    assert "## Effects, accounts and parts of a score" in report.render_effects(result)

@@ -571,12 +571,12 @@ def test_importance_measures_every_head_and_is_reported() -> None:
     assert (result["heads"], result["source_tokens"]) == (112, 21)  # including the end token
     assert result["parts"] == 112 + 8 + 2 * 3 + 3
     assert 0 < result["batch"]["median"] <= result["all"]["median"]
-    text = report.importance(_result()["importance"])
+    text = report.render_importance(_result()["importance"])
     assert "| all 129 heads, layers and kinds | 1.30 s (1.20-1.40) | at most 1.2 s | **not met** |" in text
 
 
 def test_effects_report_states_which_goals_are_met() -> None:
-    text = report.effects(_result()["effects"])
+    text = report.render_effects(_result()["effects"])
     assert "| `word_effects`: all heads and cells | 100 | 2.50 (2.40-2.60) | at most 2 | **not met** |" in text
     assert "| `word_account`: all words | 50.0 | 1.25 (1.20-1.30) |  |  |" in text
     assert "| de-en | key | 150 | 90.0% | 90.0% | 90.0% | 90.0% | met |" in text
@@ -621,7 +621,7 @@ def test_tutorial_loop_lowers_loss() -> None:
 
 
 def test_tables_are_markdown() -> None:
-    assert report.table(["a", "b"], [["c", "1"]]) == "| a | b |\n| --- | ---: |\n| c | 1 |\n"
+    assert report.render_table(["a", "b"], [["c", "1"]]) == "| a | b |\n| --- | ---: |\n| c | 1 |\n"
 
 
 def test_about_names_machine_and_versions() -> None:

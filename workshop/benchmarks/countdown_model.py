@@ -64,7 +64,7 @@ class CountdownModel:
         table = self.model.encoder.embedding.table.weight
         for group in self.word_ids_by_length:
             table[group] = 0.3 * table[group] + torch.randn(table.shape[1]) * self.model.config.d_model**-0.5
-        table[self.first] = table[self.number_ids]
+        table[self.first_ids] = table[self.number_ids]
 
     @torch.inference_mode()
     def _fit(self) -> None:

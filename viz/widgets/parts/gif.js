@@ -1,4 +1,4 @@
-// Encodes frames as an animated GIF with one global colour table: https://www.w3.org/Graphics/GIF/spec-gif89a.txt
+// Encodes frames as an animated GIF with one global colour table: the GIF89a specification of the W3C
 
 const MAX_COLOURS = 256;
 const [CLEAR_CODE, END_CODE, FIRST_CODE] = [256, 257, 258]; // LZW codes that follow the colour codes

@@ -15,8 +15,8 @@ export class FileError extends Error {
   }
 }
 
-// Zip records: sections 4.3.7, 4.3.12, 4.3.16 of https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. The lengths
-// exclude the names, extra fields and comments that follow.
+// ZIP records: sections 4.3.7, 4.3.12, 4.3.16 of PKWARE’s APPNOTE.TXT. The lengths exclude the names, extra fields and
+// comments that follow.
 const LOCAL_HEADER = { signature: 0x04034b50, length: 30, nameLength: 26, extraLength: 28 };
 const DIRECTORY_HEADER = {
   signature: 0x02014b50,
@@ -127,8 +127,8 @@ const READERS = {
 };
 
 /**
- * Parses a NumPy array (`.npy`) into its shape and its `numbers`, or its `texts` if it is an array of strings. Format:
- * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+ * Parses a NumPy array (`.npy`) into its shape and its `numbers`, or its `texts` if it is an array of strings.
+ * NumPy’s reference describes the format under `numpy.lib.format`.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 export function parseNpy(bytes) {
