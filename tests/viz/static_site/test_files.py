@@ -89,7 +89,7 @@ def test_scripts_and_styles_are_compressed(files: Mapping[str, bytes]) -> None:
     assert paths.keys() == {MODULES, STYLE, PLOTLY, LESSONS, LESSONS_STYLE}
     for name, path in paths.items():
         assert path.endswith(f"/{name}.deflate")
-        assert files[path][:2] == b"\x78\xda"  # by which the page knows a compressed file (`engine/decompress.js`)
+        assert files[path][:2] == b"\x78\xda"  # by which the page knows a compressed file (`core/decompress.js`)
         assert zlib.decompress(files[path]) == page_file(name)
         assert page_file(name)[:2] != b"\x78\xda"
         assert not any(other.endswith(f"/{name}") for other in files)
@@ -185,7 +185,10 @@ def test_panels_are_panels_of_the_page(page: PageContent) -> None:
 def test_engine_script_has_no_modules_of_the_page() -> None:
     modules = set(re.findall(r"^modules\['([^']+)'\]", engine_script(), re.MULTILINE))
     assert "engine/worker.js" in modules
-    assert {name for name in modules if not name.startswith("engine/")} == {"core/weight-decoding.js"}
+    assert {name for name in modules if not name.startswith("engine/")} == {
+        "core/decompress.js",
+        "core/weight-decoding.js",
+    }
 
 
 def test_tables_are_json_and_cover_their_ranges() -> None:

@@ -1,6 +1,7 @@
 // Transport of a static page: the engine runs calls in a web worker. Answers that need no sentence are loaded from files.
 
 import { queueStatus } from './boot.js';
+import { decompress } from './decompress.js';
 import { findStoredAnswer, findStoredUrl } from './stored-answers.js';
 
 /**
@@ -99,9 +100,9 @@ export class EngineTransport {
     const url = findStoredUrl(this.site.stored[name], values);
     try {
       const response = await fetch(new URL(url, document.baseURI), { signal });
-      if (response.ok && response.body) {
-        const content = new Response(response.body.pipeThrough(new DecompressionStream('deflate')));
-        return findStoredAnswer(name, values, await content.json(), this.site.models);
+      if (response.ok) {
+        const content = new TextDecoder().decode(await decompress(await response.arrayBuffer()));
+        return findStoredAnswer(name, values, JSON.parse(content), this.site.models);
       }
     } catch (error) {
       if (signal?.aborted) throw error;

@@ -1,6 +1,6 @@
 // Loads the files of models, with progress, and checks them.
 
-import { decompress } from './decompress.js';
+import { decompress } from '../core/decompress.js';
 import { Fault } from './fault.js';
 import { Tokenizer } from './tokenizer.js';
 import { Transformer } from './transformer.js';

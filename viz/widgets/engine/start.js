@@ -1,7 +1,7 @@
 // The first script of a static page, in `index.html` itself. Its other scripts and styles are compressed, because a plain file
 // server sends files as they are. `headlightStart`, set before this code, has their paths and the sentences for faults.
 
-import { decompress } from './decompress.js';
+import { decompress } from '../core/decompress.js';
 
 const { files, sentences } = globalThis.headlightStart;
 
