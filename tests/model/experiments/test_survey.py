@@ -249,7 +249,7 @@ def test_survey_command_measures_searches_and_writes_report(tmp_path: Path, caps
     page = Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
     for part in (
         "Cross-attention",
-        "Role:",
+        "Most frequent role, and its share of the sentences",
         "Importance:",
         "entropy, bits",
         "Alignment",
