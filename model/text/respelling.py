@@ -11,6 +11,7 @@ import re
 
 DIGRAPHS: dict[str, str | int | None] = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"}
 BASES: dict[str, str | int | None] = {"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"}
+UMLAUT_DIGRAPHS, UMLAUT_BASES = str.maketrans(DIGRAPHS), str.maketrans(BASES)
 SENTENCE_ENDS = ".!?…。！？"
 CHINESE_ENDS = "。！？…”’）"
 FULL_WIDTH = {",": "，", ".": "。", "?": "？", "!": "！", ":": "：", ";": "；"}
@@ -91,7 +92,7 @@ def is_slip(word: str, usual: str) -> bool:
 
 def _keys(word: str) -> tuple[str, ...]:
     """Return a word as it may be typed: as it is, with `ae` for `ä`, or with `a`."""
-    return _fold(word), *(_fold(word.translate(str.maketrans(table))) for table in (DIGRAPHS, BASES))
+    return _fold(word), *(_fold(word.translate(table)) for table in (UMLAUT_DIGRAPHS, UMLAUT_BASES))
 
 
 def _fold(word: str) -> str:

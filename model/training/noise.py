@@ -13,11 +13,10 @@ from random import Random
 import numpy as np
 
 from headlight.model.errors import TrainingError
-from headlight.model.text.respelling import BASES, DIGRAPHS, SENTENCE_ENDS
+from headlight.model.text.respelling import SENTENCE_ENDS, UMLAUT_BASES, UMLAUT_DIGRAPHS
 
 NoiseFunction = Callable[[str, Random], str]
 
-UMLAUT_DIGRAPHS, UMLAUT_BASES = str.maketrans(DIGRAPHS), str.maketrans(BASES)
 HALF_WIDTH = str.maketrans("，。？！：；（）", ",.?!:;()")
 TYPO_WORD = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # lower-case words only, because names must stay unchanged
 MISSPELLINGS = {

@@ -24,10 +24,10 @@ export function faithfulnessText({ methods, sentences, tau }) {
 
 /** The best method except erasure, and its ties: each area is in the confidence interval of the other. */
 export function tiedMethods(methods) {
-  const sorted = Object.keys(methods).filter((name) => name !== 'erasure');
-  sorted.sort((a, b) => methods[b].area - methods[a].area);
-  const best = methods[sorted[0]];
-  return sorted.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
+  const names = Object.keys(methods).filter((name) => name !== 'erasure');
+  names.sort((a, b) => methods[b].area - methods[a].area);
+  const best = methods[names[0]];
+  return names.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
 }
 
 /** The methods in two groups by their faithfulness, as {name, methods}: the best one with its ties, and the others. */

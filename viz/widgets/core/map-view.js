@@ -163,8 +163,6 @@ export function argMax(values) {
 }
 
 export const getRowWeights = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
-export const getColumnWeights = ({ weights, rows, columns }, column) =>
-  Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Position of a weight on the colour scale, from 0 to 1. */
 export function colourLevel(weight, maximum, scale) {

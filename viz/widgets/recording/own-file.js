@@ -21,10 +21,10 @@ const RECIPE = [
 /** @param {import('../core/server.js').Mounted} mounted */
 export async function mount({ element }) {
   await ready;
-  new OwnFile(element);
+  new OpenedFile(element);
 }
 
-class OwnFile {
+class OpenedFile {
   constructor(root) {
     this.view = null;
     this.generation = 0; // incremented to discard files opened earlier
