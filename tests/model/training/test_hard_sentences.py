@@ -44,7 +44,9 @@ def test_no_text_to_learn_from_has_a_hard_sentence(path: Path) -> None:
     assert not hard & learnt
 
 
-@pytest.mark.parametrize("name", ["mini.tsv", "plain.tsv", "typed.tsv", "toy.tsv", "order.tsv", "guess.tsv", "attention.tsv"])
+@pytest.mark.parametrize(
+    "name", ["mini.tsv", "plain.tsv", "typed.tsv", "toy.tsv", "order.tsv", "guess.tsv", "attention.tsv"]
+)
 def test_no_other_table_has_a_hard_sentence(name: str) -> None:
     hard = {strip_marks(row[language]) for row in read_rows(HARD) for language in LANGUAGES if row[language]}
     others = {strip_marks(row[key]) for row in read_rows(HARD.parent / name) for key in LANGUAGES if row.get(key)}
