@@ -4,6 +4,8 @@ A tensor `name` is stored as one of
 
 - `name`, in float32 or float16;
 - `name` in int8 and `name.scale` in float32: row r is `name[r] × name.scale[r]` (matrices only);
+- `name` in uint8, with two numbers of four bits a byte, and `name.scale` in float16, with one scale for each 32 columns
+  of a row: `int4.py` (matrices only);
 - `name.rows.0`, `name.rows.1`, …: parts along the first axis of a tensor that is larger than a shard.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
@@ -20,13 +23,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from headlight.model.checkpoints import int4
 from headlight.model.errors import CheckpointError
 
-Storage = Literal["float32", "float16", "int8"]
+Storage = Literal["float32", "float16", "int8", "int4"]
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-READABLE_DTYPES = ("F64", "F32", "F16", "BF16", "I8")  # supported types, as safetensors names them
+READABLE_DTYPES = ("F64", "F32", "F16", "BF16", "I8", "U8")  # supported types, as safetensors names them
+SCALED_DTYPES = {"I8": "int8", "U8": "int4"}  # types that need a scale
+# Matrices that int4 leaves in int8, because their rounding changes translations most: vectors of words and positions,
+# and the matrix of the last logits.
+PRECISE_MATRICES = re.compile(r"(.*\.)?(embedding\..*|output\.words\.weight|verdict\.weight)")
 HEADER_ENTRY_BYTES = 256  # maximum size of a tensor's entry in a file's header
 MAX_HEADER_BYTES = 100_000_000  # limit of safetensors
 REMAP_BYTES = 8_000_000  # bytes that are read before a file is reopened
@@ -43,7 +51,7 @@ class StoredTensor(NamedTuple):
 
     path: Path
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of its numbers; a byte of int4 has two
 
 
 # ------------------------------------------------------------ writing
@@ -87,20 +95,24 @@ def _pack_shards(tensors: Mapping[str, Tensor], storage: Storage, limit: int) ->
 
 
 def _split_tensor(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator[tuple[str, Tensor]]:
-    """Yield the values of a tensor in one or more parts, and for int8 the scale."""
+    """Yield the values of a tensor in one or more parts, and for int8 and int4 the scale in the same way."""
     values, scale = encode_tensor(name, tensor, storage)
-    if values.nbytes + HEADER_ENTRY_BYTES <= limit or values.ndim == 0:
-        yield name, values
-    else:
-        rows = max(1, (limit - HEADER_ENTRY_BYTES) // values[0].nbytes)
-        for number, part in enumerate(torch.split(values, rows)):
-            yield f"{name}.rows.{number}", part.clone()
-    if scale is not None:
-        yield f"{name}.scale", scale
+    for stored_name, stored in ((name, values), (f"{name}.scale", scale)):
+        if stored is None:
+            continue
+        if stored.nbytes + HEADER_ENTRY_BYTES <= limit or stored.ndim == 0:
+            yield stored_name, stored
+            continue
+        rows = max(1, (limit - HEADER_ENTRY_BYTES) // stored[0].nbytes)
+        for number, part in enumerate(torch.split(stored, rows)):
+            yield f"{stored_name}.rows.{number}", part.clone()
 
 
 def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
-    """Return the stored values and, for int8, the scale of each row. Vectors are small, so they stay in float32."""
+    """Return the stored values and, for int8 and int4, the scale. Vectors are small, so they stay in float32.
+
+    For int4, `PRECISE_MATRICES` and matrices that `int4.pack` does not take are stored as int8.
+    """
     float32_values = tensor.detach().to("cpu", torch.float32).contiguous()
     if not all_finite(float32_values):
         raise CheckpointError(
@@ -108,7 +120,9 @@ def encode_tensor(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, 
         )
     if float32_values.ndim < 2 or storage == "float32":
         return float32_values, None
-    if storage == "int8":
+    if storage == "int4" and not PRECISE_MATRICES.fullmatch(name) and (packed := int4.pack(float32_values)):
+        return packed
+    if storage in ("int8", "int4"):
         scale = float32_values.abs().flatten(1).amax(dim=1) / 127  # [rows]
         steps = float32_values / scale.where(scale > 0, 1.0).reshape(_column_shape(float32_values))
         return steps.round_().clamp_(-127, 127).to(torch.int8), scale
@@ -194,24 +208,28 @@ class TensorStore:
 
     def read(self, name: str) -> Tensor:
         """Read a tensor to the CPU and convert it to float32."""
-        parts = [name] if name in self._entries else self._find_parts(name)
+        tensor, dtype = self._read_numbers(name)
+        return self._rescale(name, dtype, tensor) if dtype in SCALED_DTYPES else tensor
+
+    def _read_numbers(self, name: str) -> tuple[Tensor, str]:
+        """Read the numbers of a tensor without its scale, and return their stored type, too."""
+        parts = self._find_parts(name)
         if not parts:
             raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
-        shapes = [self._entries[part].shape for part in parts]
-        if len({shape[1:] for shape in shapes}) > 1:
+        entries = [self._entries[part] for part in parts]
+        if len({(entry.dtype, entry.shape[1:]) for entry in entries}) > 1 or (len(parts) > 1 and not entries[0].shape):
             raise CheckpointError(f"{self.folder}: the parts of {name} do not fit together. {_ADVICE}")
+        tensor = torch.empty(self.shape(name))
         if len(parts) == 1:
-            tensor = torch.empty(shapes[0])
             self._copy(parts[0], tensor)
         else:
-            tensor = torch.empty(sum(shape[0] for shape in shapes), *shapes[0][1:])
-            for part, rows in zip(parts, torch.split(tensor, [shape[0] for shape in shapes]), strict=True):
+            for part, rows in zip(parts, torch.split(tensor, [entry.shape[0] for entry in entries]), strict=True):
                 self._copy(part, rows)
-        return self._rescale(name, parts[0], tensor)
+        return tensor, entries[0].dtype
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tensor without reading its numbers."""
-        shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._find_parts(name))]
+        shapes = [self._entries[part].shape for part in self._find_parts(name)]
         return (sum(shape[0] for shape in shapes), *shapes[0][1:]) if len(shapes) > 1 else tuple(shapes[0])
 
     def are_equal(self, names: list[str]) -> bool:
@@ -223,6 +241,8 @@ class TensorStore:
         return equal
 
     def _find_parts(self, name: str) -> list[str]:
+        if name in self._entries:
+            return [name]
         part_names = (f"{name}.rows.{number}" for number in itertools.count())
         return list(itertools.takewhile(self._entries.__contains__, part_names))
 
@@ -242,20 +262,27 @@ class TensorStore:
         for start in range(0, len(target), rows):
             # Reopen the file each time: closing releases the mapped pages, which count as memory of the process.
             with safe_open(entry.path, framework="pt") as file:
-                target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
+                stored, part = file.get_slice(name)[start : start + rows], target[start : start + rows]
+                if entry.dtype == "U8":
+                    int4.unpack(stored, part)
+                else:
+                    part.copy_(stored)
 
-    def _rescale(self, name: str, first_part: str, tensor: Tensor) -> Tensor:
-        if self._entries[first_part].dtype != "I8":
-            return tensor
-        entry = self._entries.get(f"{name}.scale")
-        if entry is None or tensor.ndim < 2 or entry.shape != tensor.shape[:1]:
+    def _rescale(self, name: str, dtype: str, tensor: Tensor) -> Tensor:
+        """Multiply each row of int8, or each group of int4, in place by its scale."""
+        scale_name = f"{name}.scale"
+        scale, scale_dtype = self._read_numbers(scale_name) if scale_name in self else (None, "")
+        if dtype == "U8":
+            groups, unit = int4.split_groups(tensor), f"{int4.GROUP} columns of a row"  # [rows, groups, 32]
+        else:
+            groups, unit = tensor.flatten(1) if tensor.ndim > 1 else None, "row"  # [rows, columns]
+        if groups is None or scale is None or scale_dtype in SCALED_DTYPES or scale.shape != groups.shape[:-1]:
             raise CheckpointError(
-                f"{self.folder}: {name} is stored as int8, but {name}.scale does not give one number for each row. "
-                f"{_ADVICE}"
+                f"{self.folder}: {name} is stored as {SCALED_DTYPES[dtype]}, but {scale_name} does not give one number "
+                f"for each {unit}. {_ADVICE}"
             )
-        scale = torch.empty(entry.shape)
-        self._copy(f"{name}.scale", scale)
-        return tensor.mul_(scale.reshape(_column_shape(tensor)))
+        groups.mul_(scale.unsqueeze(-1))
+        return tensor
 
 
 _ADVICE = "Save or download the model again."
@@ -283,11 +310,16 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
             raise _truncated_error(path, expected, size)
         with safe_open(path, framework="pt") as file:  # safetensors validates the entries
             file.keys()
-        return {key: StoredTensor(path, entry["dtype"], tuple(entry["shape"])) for key, entry in header.items()}
+        return {key: StoredTensor(path, entry["dtype"], _shape_of_numbers(entry)) for key, entry in header.items()}
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(
             f"{folder}: {name} is not a valid safetensors file ({type(error).__name__}: {error}). Download it again."
         ) from error
+
+
+def _shape_of_numbers(entry: Mapping[str, Any]) -> tuple[int, ...]:
+    shape = entry["shape"]
+    return (*shape[:-1], 2 * shape[-1]) if entry["dtype"] == "U8" and shape else tuple(shape)
 
 
 def _truncated_error(path: Path, expected: int, size: int) -> CheckpointError:

@@ -18,7 +18,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (default: best)"
     )
-    parser.add_argument("--storage", choices=get_args(Storage), default="float16")
+    parser.add_argument(
+        "--storage",
+        choices=get_args(Storage),
+        default="float16",
+        help="storage type of the weights; int8 takes half the space, int4 a third (default: float16)",
+    )
     parser.add_argument(
         "--blend",
         type=Path,

@@ -65,7 +65,7 @@ def render_card(source: Path, name: str, origin: str, revision: str, storage: st
     return f"""{header}# {name}
 
 Imported from {origin}{revision_text}: a model of the family "{model_type(values)}", with its own vocabulary{extras}.
-The numbers are the same, stored in {storage}. Its source describes its training data, quality and limits.
+The weights are those of its source, stored as {storage}. The source describes its training data, quality and limits.
 
 - Source: {origin}{revision_text}
 - Licence: {licence or "not stated"}

@@ -239,11 +239,13 @@ def test_models_view_opens_sample_and_copies_notebook_code(page: Page) -> None:
 
 
 def parameters(folder: Path) -> int:
-    """Count the weights in a folder, without the scales of int8 tensors."""
+    """Count the weights in a folder, without the scales of int8 and int4 tensors; a byte of int4 has two weights."""
     count = 0
     for path in folder.glob("*.safetensors"):
         content = path.read_bytes()
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         tensors = {name: about for name, about in header.items() if name != "__metadata__"}
-        count += sum(math.prod(about["shape"]) for name, about in tensors.items() if not name.endswith(".scale"))
+        for name, about in tensors.items():
+            if not name.endswith(".scale"):
+                count += math.prod(about["shape"]) * (2 if about["dtype"] == "U8" else 1)
     return count

@@ -1,6 +1,9 @@
 // Translations, maps and probabilities of the engine in the browser against those of Python.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { LIMITS, python, readModel, requestFor } from './engine-setup.js';
 
@@ -123,6 +126,26 @@ for (const [name, sentences] of Object.entries(SENTENCES)) {
     await compareAll(model, requests);
   });
 }
+
+const SAVE_INT4 = `
+import json, sys
+from headlight.model.checkpoints.checkpoint import save_checkpoint
+from headlight.model.families.loading import load_checkpoint
+loaded = load_checkpoint("assets/models/toy")
+save_checkpoint(json.loads(sys.argv[1]), loaded.model, loaded.source_tokenizer, loaded.target_tokenizer, storage="int4")
+print("null")`;
+
+test('a model that is stored in int4', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'headlight-int4-'));
+  const folder = join(parent, 'toy');
+  python(SAVE_INT4, folder);
+  const model = readModel(folder);
+  const requests = SENTENCES.toy.flatMap((text) => [{ text }, { text, beam_size: 4, n_best: 4, no_repeat: 4 }]);
+  await compareAll(model, [...requests, { text: SENTENCES.toy[1], target: 'i' }]);
+  const matrices = (read) => read.transformer.parameters.matrices.get('encoder.layers.0.feed_forward.wide').weights;
+  assert.notDeepEqual(matrices(model), matrices(readModel('toy'))); // rounded, so these are not the weights of the other folder
+  rmSync(parent, { recursive: true });
+});
 
 const HEAD = { kind: 'cross', layer: 1, head: 2 };
 const CHANGES = [

@@ -2,6 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** The JSON that a Python program prints. */
 export const python = (code, ...values) =>
@@ -19,7 +21,7 @@ globalThis.headlightTables = python(
 const { Transformer } = await import('../../viz/widgets/engine/transformer.js');
 const { Tokenizer } = await import('../../viz/widgets/engine/tokenizer.js');
 
-const folder = (name) => new URL(`../../assets/models/${name}/`, import.meta.url);
+const folder = (name) => (isAbsolute(name) ? pathToFileURL(`${name}/`) : new URL(`../../assets/models/${name}/`, import.meta.url));
 const readJson = (name, file) => JSON.parse(readFileSync(new URL(file, folder(name)), 'utf8'));
 
 /** A vocabulary of a model: `side` is "source" or "target". */
@@ -37,10 +39,10 @@ export function readFiles(name) {
   });
 }
 
-/** A model as the engine has it. */
+/** A model as the engine has it. `name`: of `assets/models`, or the path of a folder. */
 export function readModel(name) {
   const { config } = readJson(name, 'config.json');
-  const [source, target] = name === 'toy' ? ['', ''] : name.split('-');
+  const [source, target] = name === 'toy' || isAbsolute(name) ? ['', ''] : name.split('-');
   return {
     name,
     config,

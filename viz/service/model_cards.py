@@ -95,7 +95,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         languages=languages_from_name(name) or _find_language_pair(front_matter)
         if family
         else _find_languages(folder, front_matter),
-        parameters=sum(_count_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
+        parameters=_count_parameters(folder),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_find_summary(body),
         revision=_compute_revision(folder),
@@ -146,18 +146,28 @@ def _find_language_pair(front_matter: str) -> tuple[str, ...]:
     return languages if len(languages) == 2 else ()
 
 
-def _count_parameters(path: Path) -> int:
-    """Count the parameters in the header of a safetensors file, without the scales of int8 rows."""
+def _count_parameters(folder: Path) -> int:
+    """Count the parameters in the headers of safetensors files, without the scales of int8 and int4."""
+    entries: dict[str, Any] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        entries |= _read_header(path)
+    count = 0
+    for name, entry in entries.items():
+        scaled, is_scale, _ = name.partition(".scale")
+        if not is_scale or (scaled not in entries and f"{scaled}.rows.0" not in entries):
+            count += math.prod(entry["shape"]) * (2 if entry["dtype"] == "U8" else 1)  # a byte of int4 has two numbers
+    return count
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    """Read the entries of tensors in the header of a safetensors file."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(MAX_HEADER_BYTES, path.stat().st_size):
             raise ValueError(f"{path.name} is truncated")
         header: dict[str, Any] = json.loads(file.read(length))
-    return sum(
-        math.prod(entry["shape"])
-        for name, entry in header.items()
-        if name != "__metadata__" and not (name.endswith(".scale") and name.removesuffix(".scale") in header)
-    )
+    header.pop("__metadata__", None)
+    return header
 
 
 def _find_summary(body: str) -> str:

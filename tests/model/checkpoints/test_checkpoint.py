@@ -202,7 +202,7 @@ def test_int8_matches_manual_quantisation() -> None:
 # ------------------------------------------------------------ model folders
 
 
-@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8", "int4"])
 def test_saving_is_deterministic(tmp_path: Path, model: Transformer, source: Tokenizer, storage: Any) -> None:
     model = make_model(source, source)
     for name in ("first", "second", "second"):  # the last one overwrites the second
@@ -309,8 +309,8 @@ def test_unloadable_model_is_not_saved(tmp_path: Path, source: Tokenizer, target
     save = partial(save_checkpoint, tmp_path / "model", model)
     with pytest.raises(CheckpointError, match=r"the target vocabulary has .* entries, but the config says"):
         save(source, source)
-    with pytest.raises(CheckpointError, match="cannot be stored as 'int4'; choose float32, float16, int8"):
-        save(source, target, storage="int4")  # type: ignore[arg-type]
+    with pytest.raises(CheckpointError, match="cannot be stored as 'int2'; choose float32, float16, int8, int4"):
+        save(source, target, storage="int2")  # type: ignore[arg-type]
     with torch.no_grad():
         table[3, 5] = 70_000.0
     with pytest.raises(CheckpointError, match=r"encoder.embedding.table.weight contains numbers above 65504"):
@@ -420,7 +420,7 @@ ERRORS: dict[str, tuple[Damage, str]] = {  # damage to a valid folder, and the e
     ),
     "integer weights": (
         damage_tensors(lambda t: t.update({TABLE: t[TABLE].long()})),
-        rf"{TABLE} is stored as I64, but only F64, F32, F16, BF16, I8 can be read",
+        rf"{TABLE} is stored as I64, but only F64, F32, F16, BF16, I8, U8 can be read",
     ),
     "int8 without scale": (
         damage_tensors(lambda t: t.update({TABLE: t[TABLE].char()})),

@@ -1,9 +1,15 @@
 // Tensors of safetensors files, converted to float32 in the memory of a model.
-// `model/checkpoints/storage.py` describes the names: `NAME` with `NAME.scale` in int8, and `NAME.rows.0`, `NAME.rows.1`, … for parts.
+// `model/checkpoints/storage.py` describes the names: `NAME` with `NAME.scale` in int8 and int4 (U8, two numbers a byte), and
+// `NAME.rows.0`, `NAME.rows.1`, … for parts.
 
 import { Kernels, padToTile } from './kernels.js';
 
-/** @typedef {{ dtype: string, shape: number[], data: ArrayBuffer, start: number, end: number }} StoredTensor */
+const GROUP = 32; // columns of a row that share a scale in int4
+
+/**
+ * @typedef {{ dtype: string, shape: number[], data: ArrayBuffer, start: number, end: number }} StoredTensor
+ *   `shape`: of the numbers; a byte of int4 has two
+ */
 
 /** A file of the folder that cannot be used. `message` names it. */
 export class WeightsError extends Error {}
@@ -35,7 +41,8 @@ export function readHeader(data, file) {
       },
     ]) => {
       if (origin + end > data.byteLength) throw new WeightsError(file);
-      return [name, { dtype, shape, data, start: origin + start, end: origin + end }];
+      const numbers = dtype === 'U8' ? [...shape.slice(0, -1), 2 * shape.at(-1)] : shape;
+      return [name, { dtype, shape: numbers, data, start: origin + start, end: origin + end }];
     },
   );
 }
@@ -50,8 +57,16 @@ function fromHalf(bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/** Writes the two numbers of each byte, from -8 to 7: the low half first. */
+function unpack(bytes, target) {
+  for (let at = 0; at < bytes.length; at++) {
+    target[2 * at] = (bytes[at] & 15) - 8;
+    target[2 * at + 1] = (bytes[at] >> 4) - 8;
+  }
+}
+
 /**
- * Copies the numbers of a stored tensor to `target` as float32.
+ * Copies the numbers of a stored tensor to `target` as float32, without its scale.
  * @param {StoredTensor} tensor
  * @param {Float32Array} target
  */
@@ -59,8 +74,21 @@ function copyNumbers({ dtype, data, start, end }, target) {
   const bytes = data.slice(start, end); // aligned
   if (dtype === 'F32') target.set(new Float32Array(bytes));
   else if (dtype === 'I8') target.set(new Int8Array(bytes));
+  else if (dtype === 'U8') unpack(new Uint8Array(bytes), target);
   else if (dtype === 'F16') target.set(Float32Array.from(new Uint16Array(bytes), fromHalf));
   else throw new WeightsError(dtype);
+}
+
+const countAll = (parts) => parts.reduce((sum, { shape }) => sum + countNumbers(shape), 0);
+
+/** Copies the numbers of the parts of a tensor one after the other. */
+function copyParts(parts, target) {
+  let at = 0;
+  for (const part of parts) {
+    const count = countNumbers(part.shape);
+    copyNumbers(part, target.subarray(at, at + count));
+    at += count;
+  }
 }
 
 export class Weights {
@@ -97,10 +125,11 @@ export class Weights {
   /** A vector, or null if the model has none of this name. */
   vector(name) {
     if (!this.has(name)) return null;
-    const [{ shape }] = this.parts(name);
-    const vector = this.kernels.allocate(padToTile(shape[0]));
-    copyNumbers(this.parts(name)[0], vector);
-    this.vectors.set(name, vector.subarray(0, shape[0]));
+    const parts = this.parts(name);
+    const length = countAll(parts);
+    const vector = this.kernels.allocate(padToTile(length));
+    copyParts(parts, vector);
+    this.vectors.set(name, vector.subarray(0, length));
     return vector;
   }
 
@@ -116,21 +145,21 @@ export class Weights {
     const outputs = parts.reduce((sum, { shape }) => sum + shape[0], 0);
     const stride = padToTile(outputs);
     const weights = this.kernels.allocate(stride * inputs);
-    let row = 0;
-    for (const part of parts) {
-      copyNumbers(part, weights.subarray(row * inputs, (row + part.shape[0]) * inputs));
-      row += part.shape[0];
-    }
-    if (parts[0].dtype === 'I8') this.rescale(`${name}.weight.scale`, weights, inputs);
+    copyParts(parts, weights);
+    const columns = { I8: inputs, U8: GROUP }[parts[0].dtype];
+    if (columns) this.rescale(`${name}.weight.scale`, weights.subarray(0, outputs * inputs), columns);
     const matrix = { weights, outputs, stride, inputs, bias: this.vector(`${name}.bias`) };
     this.matrices.set(name, matrix);
     return matrix;
   }
 
-  rescale(name, weights, inputs) {
-    const [part] = this.parts(name);
-    const scales = new Float32Array(part.shape[0]);
-    copyNumbers(part, scales);
-    for (let row = 0, at = 0; row < scales.length; row++) for (let column = 0; column < inputs; column++) weights[at++] *= scales[row];
+  /** Multiplies each row, or each group of a row, by its scale. All have `columns` numbers. */
+  rescale(name, weights, columns) {
+    const parts = this.parts(name);
+    const scales = new Float32Array(countAll(parts));
+    if (scales.length * columns !== weights.length) throw new WeightsError(name);
+    copyParts(parts, scales);
+    for (let group = 0, at = 0; group < scales.length; group++)
+      for (let column = 0; column < columns; column++) weights[at++] *= scales[group];
   }
 }
