@@ -6,7 +6,7 @@ import './setup.js';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: {} });
 const { decimals, formatNumber, formatProducts, formatTerm, isRight, readSum } = await import('../../viz/widgets/parts/sums.js');
-const { multiply, measureOverlap, scaleToShares, applySoftmax, measureSpread, transpose } = await import(
+const { multiply, measureOverlap, scaleToShares, applySoftmax, averageNumbers, transpose } = await import(
   '../../viz/widgets/build/matrices.js'
 );
 const mistakes = await import('../../viz/widgets/build/mistakes.js');
@@ -75,7 +75,9 @@ test('what the page multiplies equals what the model calculated', () => {
     near(data.embedded[row][column] + data.positions[row][column], x[row][column]);
   }
   const added = data.trace('encoder.added')[row];
-  near((added[0] - added.reduce((a, b) => a + b) / 4) / measureSpread(added), data.trace('encoder.normed')[row][0], 1e-3);
+  const mean = averageNumbers(added);
+  const deviation = Math.sqrt(averageNumbers(added.map((number) => (number - mean) ** 2)));
+  near((added[0] - mean) / deviation, data.trace('encoder.normed')[row][0], 1e-3);
   const hidden = multiply(data.trace('encoder.normed'), data.weight('encoder.inner'));
   for (const column of [0, 5]) near(Math.max(0, hidden[row][column]), data.trace('encoder.hidden')[row][column], 1e-3);
 });

@@ -19,12 +19,6 @@ export const addUp = (numbers) => numbers.reduce((total, number) => total + numb
 
 export const averageNumbers = (numbers) => addUp(numbers) / numbers.length;
 
-/** The standard deviation over all numbers, as in layer norm. */
-export function measureSpread(numbers) {
-  const mean = averageNumbers(numbers);
-  return Math.sqrt(averageNumbers(numbers.map((number) => (number - mean) ** 2)));
-}
-
 export const exponentiate = (numbers) => numbers.map((number) => Math.exp(number));
 
 export function applySoftmax(numbers) {
