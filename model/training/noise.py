@@ -48,27 +48,48 @@ class NoiseSettings:
     """Noise on the sources, so that a model does not depend on a single word or spelling."""
 
     share: float = 0.0  # share of the sources with typing noise, redrawn each epoch; 0: none
+    careless: float = 0.0  # share of these with several habits of a careless typist at once, not one or two changes
     left_out: float = 0.0  # share of the tokens dropped from a classifier's texts, redrawn each step; 0: none
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
             raise TrainingError(f"noise.share is {self.share:g}, but must be in [0, 1].")
+        if not 0.0 <= self.careless <= 1.0:
+            raise TrainingError(f"noise.careless is {self.careless:g}, but must be in [0, 1].")
         if not 0.0 <= self.left_out < 1.0:
             raise TrainingError(f"noise.left_out is {self.left_out:g}, but must be in [0, 1).")
 
 
-def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
-    """Return the sources that change in this epoch, by row. `share`: share of the sources to which noise is added."""
+def noisy_sources(
+    texts: Sequence[str], language: str, share: float, seed: int, epoch: int, careless: float = 0.0
+) -> dict[int, str]:
+    """Return the sources that change in this epoch, by row. `share`, `careless`: those of `NoiseSettings`."""
     rows = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
-    changed = ((row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in rows.tolist())  # noqa: S311
+    changed = (
+        (row, add_noise(texts[row], language, Random(f"{seed} {epoch} {row}"), careless))  # noqa: S311
+        for row in rows.tolist()
+    )
     return {row: text for row, text in changed if text != texts[row]}
 
 
-def add_noise(text: str, language: str, random: Random) -> str:
-    """Apply one or two random changes to a text. Languages without a table have the noise of English."""
+def add_noise(text: str, language: str, random: Random, careless: float = 0.0) -> str:
+    """Apply one or two random changes to a text, or with probability `careless` several habits of careless typists.
+
+    Languages without a table have the noise of English.
+    """
+    if careless and random.random() < careless:
+        return type_carelessly(text, language, random)
     changes, weights = zip(*CHANGES[language if language in CHANGES else "en"], strict=True)
     for change in random.choices(changes, weights, k=random.choice((1, 1, 2))):
         text = change(text, random) or text
+    return text
+
+
+def type_carelessly(text: str, language: str, random: Random) -> str:
+    """Apply each habit of careless typists to a text with its probability: who omits capitals omits umlauts, too."""
+    for habit, probability in HABITS[language if language in HABITS else "en"]:
+        if random.random() < probability:
+            text = habit(text, random) or text
     return text
 
 
@@ -153,4 +174,12 @@ CHANGES: dict[str, tuple[tuple[NoiseFunction, float], ...]] = {
     "de": (*LATIN_CHANGES, (transliterate_umlauts, 3), (strip_umlauts, 2), (misspell("de"), 2)),
     "en": (*LATIN_CHANGES, (misspell("en"), 2)),
     "zh": ((drop_final_punctuation, 4), (use_half_width_punctuation, 2), (drop_commas, 2), (misspell("zh"), 1)),
+}
+LATIN_HABITS: tuple[tuple[NoiseFunction, float], ...] = (
+    (lower_case, 0.8), (drop_final_punctuation, 0.8), (drop_commas, 0.4), (drop_apostrophes, 0.4), (add_typo, 0.2),
+)  # fmt: skip
+HABITS: dict[str, tuple[tuple[NoiseFunction, float], ...]] = {
+    "de": ((transliterate_umlauts, 0.35), (strip_umlauts, 0.25), *LATIN_HABITS),
+    "en": LATIN_HABITS,
+    "zh": ((drop_final_punctuation, 0.8), (use_half_width_punctuation, 0.4), (drop_commas, 0.4)),
 }

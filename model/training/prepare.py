@@ -154,11 +154,11 @@ class EpochData:
     def __call__(self, epoch: int) -> Sentences:
         """Return the encoded pairs of an epoch."""
         recipe, plain, encoder = self.recipe, self.plain, self.tokenizers.source
-        dropout, share = recipe.tokenizer.source_dropout, recipe.noise.share
-        if not dropout and not share:
+        dropout, noise = recipe.tokenizer.source_dropout, recipe.noise
+        if not dropout and not noise.share:
             return plain
         sources = [pair.source for pair in self.text.pairs]
-        noisy_texts = noisy_sources(sources, recipe.source_language, share, recipe.seed, epoch)
+        noisy_texts = noisy_sources(sources, recipe.source_language, noise.share, recipe.seed, epoch, noise.careless)
         if dropout:
             for row, text in noisy_texts.items():
                 sources[row] = text

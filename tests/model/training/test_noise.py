@@ -27,6 +27,36 @@ def test_noise_depends_only_on_seed_and_epoch() -> None:
     assert noisy_sources(TEXTS, "de", 0.0, seed=1, epoch=0) == {}
 
 
+def test_careless_noise_combines_habits() -> None:
+    careless = noisy_sources(TEXTS, "de", 1.0, seed=1, epoch=0, careless=1.0)
+    small = sum(text == text.lower() for text in careless.values())
+    small_without_end = sum(text == text.lower() and text[-1] != "?" for text in careless.values())
+    assert 0.7 < small / len(TEXTS) < 0.9
+    assert 0.7 < small_without_end / small < 0.9
+    spellings = {
+        word for text in careless.values() for word in ("münchen", "muenchen", "munchen") if word in text.lower()
+    }
+    assert spellings == {"münchen", "muenchen", "munchen"}
+    ordinary = noisy_sources(TEXTS, "de", 1.0, seed=1, epoch=0)
+    assert sum(text == text.lower() and text[-1] != "?" for text in ordinary.values()) < 0.2 * len(TEXTS)
+    assert {f" {row} " in text for row, text in careless.items()} == {True}
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5])
+def test_careless_share_must_be_a_share(value: float) -> None:
+    with pytest.raises(TrainingError, match=rf"noise.careless is {value:g}, but must be in \[0, 1\]"):
+        noise.NoiseSettings(share=0.3, careless=value)
+
+
+def test_careless_noise_of_each_language() -> None:
+    for language, text, typed in (
+        ("en", "I don't know, Tom.", "i dont know tom"),
+        ("zh", "你好，我明天来。", "你好我明天来"),
+        ("fr", "Où est la gare ?", "où est la gare "),
+    ):
+        assert typed in {add_noise(text, language, Random(seed), careless=1.0) for seed in range(300)}
+
+
 def test_noise_keeps_numbers() -> None:
     for row, text in noisy_sources(TEXTS, "de", 1.0, seed=1, epoch=0).items():
         assert f" {row} " in text, text
