@@ -151,11 +151,15 @@ def _count_parameters(folder: Path) -> int:
     entries: dict[str, Any] = {}
     for path in sorted(folder.glob("*.safetensors")):
         entries |= _read_header(path)
+    tensors = {name.partition(".rows.")[0] for name in entries}
     count = 0
     for name, entry in entries.items():
-        scaled, is_scale, _ = name.partition(".scale")
-        if not is_scale or (scaled not in entries and f"{scaled}.rows.0" not in entries):
-            count += math.prod(entry["shape"]) * (2 if entry["dtype"] == "U8" else 1)  # a byte of int4 has two numbers
+        tensor = name.partition(".rows.")[0]
+        if tensor.endswith(".scale") and tensor.removesuffix(".scale") in tensors:
+            continue
+        # A byte of int4 has two numbers. Bytes without a scale are not int4, but for example a mask of another library.
+        is_int4 = entry["dtype"] == "U8" and f"{tensor}.scale" in tensors
+        count += math.prod(entry["shape"]) * (2 if is_int4 else 1)
     return count
 
 

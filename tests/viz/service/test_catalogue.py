@@ -13,11 +13,14 @@ from threading import Event
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from headlight.model.families.hub import DownloadProgress, fetch
 from headlight.model.families.hub.cache import cache_folder, repository_folder
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError
+from headlight.viz.service.model_cards import read_card
 from headlight.viz.service.service import Service
 from headlight.viz.settings import ANY_MODEL, MODELS, Settings, SettingsError, load_hub_list
 from headlight.viz.tabs.models import cards_json
@@ -86,6 +89,24 @@ def test_hub_models_are_not_listed_if_disallowed(settings: Settings) -> None:
     service = Service(Settings(models_folder=settings.models_folder))
     assert [card.name for card in service.models()] == ["toy"]
     assert page_error(lambda: service.fetch(TOY)).word == "unknown_model"
+
+
+def test_parameters_of_int4_are_two_a_byte_and_those_of_a_mask_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "m2m_100"}), encoding="utf-8")
+    tensors = {
+        "whole": torch.zeros(2, 16, dtype=torch.uint8),
+        "whole.scale": torch.zeros(2, 1, dtype=torch.float16),
+        "parts.rows.0": torch.zeros(1, 16, dtype=torch.uint8),
+        "parts.rows.1": torch.zeros(1, 16, dtype=torch.uint8),
+        "parts.scale.rows.0": torch.zeros(1, 1, dtype=torch.float16),
+        "parts.scale.rows.1": torch.zeros(1, 1, dtype=torch.float16),
+        "mask": torch.zeros(3, 3, dtype=torch.uint8),
+        "norm.scale": torch.zeros(5),
+    }
+    save_file(tensors, folder / "model.safetensors")
+    assert read_card(folder, "many").parameters == 64 + 64 + 9 + 5
 
 
 def test_imported_folder_is_listed_by_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
